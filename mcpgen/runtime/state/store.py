@@ -9,16 +9,6 @@ from dataclasses import dataclass, field
 from mcpgen.runtime.protocol.session import LegacySession
 
 
-@dataclass(slots=True)
-class StoredSession:
-    """A stored legacy session."""
-
-    id: str
-    principal: str  # who opened it; "" where nobody is authenticated
-    state: LegacySession
-    last_used: float  # of the caller's clock, in seconds
-
-
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
     """One message of a stream, kept for a client that lost its connection."""
@@ -30,9 +20,14 @@ class StoredEvent:
 
 
 @dataclass(slots=True)
-class _Entry:
-    session: StoredSession
-    client: str
+class StoredSession:
+    """A stored legacy session, with the events of its streams."""
+
+    id: str
+    principal: str  # who opened it; "" where nobody is authenticated
+    state: LegacySession
+    client: str  # key of the client that opened it
+    last_used: float  # of the caller's clock, in seconds
     streams: dict[str, deque[StoredEvent]] | None = None  # made by the first event
     event_bytes: int = 0
 
@@ -48,8 +43,9 @@ class MemoryStore:
     max_streams: int = 32  # a session
     max_bytes: int = 16 * 1024 * 1024  # of events, in all
     event_seconds: float = 300.0
-    _entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)  # least used first
-    _by_client: dict[str, OrderedDict[str, None]] = field(default_factory=dict)  # least used first
+    # Both have the session first that was not used for the longest time.
+    _sessions: OrderedDict[str, StoredSession] = field(default_factory=OrderedDict)
+    _by_client: dict[str, OrderedDict[str, None]] = field(default_factory=dict)
     _ended_for_room: list[str] = field(default_factory=list)
     _bytes: int = 0  # of events
     _with_events: dict[str, None] = field(default_factory=dict)  # ids, so that few are visited
@@ -62,13 +58,13 @@ class MemoryStore:
         If there is no room, the session that was not used for the longest time ends, among those
         of the client that has the most. `evict` returns its id.
         """
-        if len(self._entries) >= self.max_sessions:
+        if len(self._sessions) >= self.max_sessions:
             of_client = max(self._by_client.values(), key=len)
             ended = next(iter(of_client))
             await self.end_session(ended)
             self._ended_for_room.append(ended)
-        session = StoredSession(secrets.token_urlsafe(24), principal, state, last_used=now)
-        self._entries[session.id] = _Entry(session, client)
+        session = StoredSession(secrets.token_urlsafe(24), principal, state, client, last_used=now)
+        self._sessions[session.id] = session
         self._by_client.setdefault(client, OrderedDict())[session.id] = None
         return session
 
@@ -76,97 +72,94 @@ class MemoryStore:
         self, session_id: str, principal: str, now: float
     ) -> StoredSession | None:
         """Return a session and mark it as used; None for a principal other than its owner."""
-        entry = self._entries.get(session_id)
-        if entry is None or entry.session.principal != principal:
+        session = self._sessions.get(session_id)
+        if session is None or session.principal != principal:
             return None
-        if now - entry.session.last_used >= self.idle_seconds:
+        if now - session.last_used >= self.idle_seconds:
             return None  # the next `evict` ends it in order
-        entry.session.last_used = now
-        self._entries.move_to_end(session_id)
-        self._by_client[entry.client].move_to_end(session_id)
-        return entry.session
-
-    async def save_session(self, session: StoredSession) -> None:
-        """Store a changed session; nothing to do, since `find_session` returned the object."""
+        session.last_used = now
+        self._sessions.move_to_end(session_id)
+        self._by_client[session.client].move_to_end(session_id)
+        return session
 
     async def end_session(self, session_id: str) -> None:
         """Drop a session and its events at once."""
-        entry = self._entries.pop(session_id, None)
+        session = self._sessions.pop(session_id, None)
         self._with_events.pop(session_id, None)
-        if entry is None:
+        if session is None:
             return
-        of_client = self._by_client[entry.client]
+        of_client = self._by_client[session.client]
         del of_client[session_id]
         if not of_client:
-            del self._by_client[entry.client]
-        for stream_id in list(entry.streams or ()):
-            self._drop_stream(entry, stream_id)
+            del self._by_client[session.client]
+        for stream_id in list(session.streams or ()):
+            self._drop_stream(session, stream_id)
 
     async def evict(self, now: float) -> list[str]:
         """Drop old sessions and events; return the ids of sessions that ended here or for room."""
         ended, self._ended_for_room = self._ended_for_room, []
         idle = []
-        for session_id, entry in self._entries.items():
-            if now - entry.session.last_used < self.idle_seconds:
+        for session_id, session in self._sessions.items():
+            if now - session.last_used < self.idle_seconds:
                 break
             idle.append(session_id)
         for session_id in idle:
             await self.end_session(session_id)
         for session_id in list(self._with_events):
-            self._evict_events(self._entries[session_id], now)
-            if self._entries[session_id].streams is None:
+            self._evict_events(self._sessions[session_id], now)
+            if self._sessions[session_id].streams is None:
                 del self._with_events[session_id]
         return ended + idle
 
     def append_event(self, session_id: str, stream_id: str, event: StoredEvent) -> None:
-        """Store an event for replay. It does not wait: a remote store writes behind, in order."""
-        entry = self._entries.get(session_id)
-        if entry is None:
+        """Store an event for replay."""
+        session = self._sessions.get(session_id)
+        if session is None:
             return
-        if entry.streams is None:
-            entry.streams = {}
+        if session.streams is None:
+            session.streams = {}
             self._with_events[session_id] = None
-        events = entry.streams.setdefault(stream_id, deque())
+        events = session.streams.setdefault(stream_id, deque())
         events.append(event)
-        self._count(entry, len(event.data))
+        self._count(session, len(event.data))
         while len(events) > self.max_events:
-            self._drop_oldest(entry, events)
+            self._drop_oldest(session, events)
         size = sum(len(kept.data) for kept in events)
         while size > self.max_event_bytes and len(events) > 1:
             size -= len(events[0].data)
-            self._drop_oldest(entry, events)
-        if len(entry.streams) > self.max_streams:
-            self._drop_stream(entry, next(iter(entry.streams)))
+            self._drop_oldest(session, events)
+        if len(session.streams) > self.max_streams:
+            self._drop_stream(session, next(iter(session.streams)))
         while self._bytes > self.max_bytes:
-            entries = (self._entries[it] for it in self._with_events)
-            largest = max(entries, key=lambda it: it.event_bytes)
+            sessions = (self._sessions[it] for it in self._with_events)
+            largest = max(sessions, key=lambda it: it.event_bytes)
             self._drop_stream(largest, next(iter(largest.streams or ())))
 
     async def find_events_after(
         self, session_id: str, stream_id: str, number: int
     ) -> list[StoredEvent] | None:
         """Return the stored events of a stream above `number`; None if the stream is unknown."""
-        entry = self._entries.get(session_id)
-        events = entry.streams.get(stream_id) if entry and entry.streams else None
+        session = self._sessions.get(session_id)
+        events = session.streams.get(stream_id) if session and session.streams else None
         return None if events is None else [event for event in events if event.number > number]
 
-    def _evict_events(self, entry: _Entry, now: float) -> None:
-        streams = entry.streams or {}
+    def _evict_events(self, session: StoredSession, now: float) -> None:
+        streams = session.streams or {}
         for stream_id in list(streams):
             events = streams[stream_id]
             while events and now - events[0].stored_at >= self.event_seconds:
-                self._drop_oldest(entry, events)
+                self._drop_oldest(session, events)
             if not events:
                 del streams[stream_id]
-        entry.streams = streams or None
+        session.streams = streams or None
 
-    def _drop_stream(self, entry: _Entry, stream_id: str) -> None:
-        streams = entry.streams or {}
-        self._count(entry, -sum(len(event.data) for event in streams.pop(stream_id)))
+    def _drop_stream(self, session: StoredSession, stream_id: str) -> None:
+        streams = session.streams or {}
+        self._count(session, -sum(len(event.data) for event in streams.pop(stream_id)))
 
-    def _drop_oldest(self, entry: _Entry, events: deque[StoredEvent]) -> None:
-        self._count(entry, -len(events.popleft().data))
+    def _drop_oldest(self, session: StoredSession, events: deque[StoredEvent]) -> None:
+        self._count(session, -len(events.popleft().data))
 
-    def _count(self, entry: _Entry, size: int) -> None:
-        entry.event_bytes += size
+    def _count(self, session: StoredSession, size: int) -> None:
+        session.event_bytes += size
         self._bytes += size

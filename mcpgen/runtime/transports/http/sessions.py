@@ -136,7 +136,6 @@ class LegacySessions:
         answer_later = partial(self._answer_later, exchange, stream)
         await self._calls.run(protocol, events, stream, live.flush, answer_later)
         later = stream.stop_watch()
-        await self._store.save_session(live.stored)
         if later is not None:
             await later
         elif stream.reply:

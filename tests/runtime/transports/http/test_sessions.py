@@ -411,7 +411,7 @@ def test_room_is_made_by_the_session_that_was_not_used_for_longest() -> None:
         served.clock.now += 1000
         await third.initialize("2025-11-25")
         assert (await first.post(tool_call("echo"))).status == 200
-        assert len(served.store._entries) == 2
+        assert len(served.store._sessions) == 2
 
     run(scenario, store=MemoryStore(max_sessions=2))
 
