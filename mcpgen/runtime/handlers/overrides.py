@@ -81,11 +81,7 @@ def override(operation: str) -> Callable[[Override[P, R]], Override[P, R]]:
         ConfigurationError: the function is not async.
     """
 
-    def register(function: Override[P, R]) -> Override[P, R]:
-        _register("override", (operation,), function)
-        return function
-
-    return register
+    return _decorate("override", (operation,))
 
 
 @overload
@@ -109,11 +105,7 @@ def before(*operations: str, call: object = None) -> Callable[[Any], Any]:
         ConfigurationError: the function is not async.
     """
 
-    def register(function: Any) -> Any:
-        _register("before", operations, function, by_keyword=call is not None)
-        return function
-
-    return register
+    return _decorate("before", operations, by_keyword=call is not None)
 
 
 @overload
@@ -135,11 +127,7 @@ def after(*operations: str, call: object = None) -> Callable[[Any], Any]:
     """
     del call  # it is for the type checker
 
-    def register(function: Any) -> Any:
-        _register("after", operations, function)
-        return function
-
-    return register
+    return _decorate("after", operations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +145,17 @@ class Hook:
         return locate_source(self.function)
 
 
-def _register(
-    kind: str, operations: tuple[str, ...], function: object, *, by_keyword: bool = False
-) -> None:
-    if not isinstance(function, FunctionType) or not inspect.iscoroutinefunction(function):
-        raise ConfigurationError(f"{locate_source(function)}: `@{kind}` is for async functions")
-    hooks = function.__globals__.setdefault(_HOOKS, [])
-    hooks.append(Hook(kind, operations, function, by_keyword))
+def _decorate(
+    kind: str, operations: tuple[str, ...], *, by_keyword: bool = False
+) -> Callable[[Any], Any]:
+    def register(function: object) -> object:
+        if not isinstance(function, FunctionType) or not inspect.iscoroutinefunction(function):
+            raise ConfigurationError(f"{locate_source(function)}: `@{kind}` is for async functions")
+        hooks = function.__globals__.setdefault(_HOOKS, [])
+        hooks.append(Hook(kind, operations, function, by_keyword))
+        return function
+
+    return register
 
 
 def list_hooks(modules: Iterable[ModuleType]) -> list[Hook]:
