@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import cached_property
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -101,15 +102,21 @@ class _Tool(_Feature):
                 f"`outputSchema` of `{self.listed['name']}` has no `type: object`: clients from "
                 "before MCP 2026-07-28 know no other"
             )
-        self._validator: SchemaValidator | None = None
-        self._result_validator: SchemaValidator | None = None
 
-    def check_arguments(self, arguments: JsonObject) -> dict[str, Any]:
+    @cached_property
+    def _argument_validator(self) -> SchemaValidator:
         from mcpgen.jsonschema.validation import SchemaValidator  # imports the validator
 
-        if self._validator is None:
-            self._validator = SchemaValidator(self.listed["inputSchema"])
-        if problems := self._validator.problems(arguments):
+        return SchemaValidator(self.listed["inputSchema"])
+
+    @cached_property
+    def _result_validator(self) -> SchemaValidator:
+        from mcpgen.jsonschema.validation import SchemaValidator
+
+        return SchemaValidator(self.listed["outputSchema"])
+
+    def check_arguments(self, arguments: JsonObject) -> dict[str, Any]:
+        if problems := self._argument_validator.problems(arguments):
             raise InvalidArgumentsError(self.listed["name"], problems)
         return self.signature.convert(arguments)
 
@@ -121,10 +128,6 @@ class _Tool(_Feature):
         """
         if result.is_error or "outputSchema" not in self.listed:
             return result
-        from mcpgen.jsonschema.validation import SchemaValidator
-
-        if self._result_validator is None:
-            self._result_validator = SchemaValidator(self.listed["outputSchema"])
         if problems := self._result_validator.problems(result.structured_content):
             name = self.listed["name"]
             raise ValueError(
@@ -395,10 +398,6 @@ class Features:
         Raises:
             InvalidArgumentsError: the arguments break the schema.
         """
-        from mcpgen.runtime.tools.results import (
-            make_error_result,  # with the rest of the hot path
-        )
-
         tool = self._tools[name]
         keywords = tool.check_arguments(arguments)
         try:
@@ -406,6 +405,8 @@ class Features:
         except ClientCannotError:
             raise  # the client is told in its revision's way
         except ToolError as error:
+            from mcpgen.runtime.tools.results import make_error_result  # with the hot path
+
             return make_error_result(error, tool=name)
 
     async def get_prompt(
