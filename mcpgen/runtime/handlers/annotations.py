@@ -81,7 +81,7 @@ def convert(value: Any, annotation: Any, *, is_strict: bool = True) -> Any:
     Raises:
         msgspec.ValidationError: the value does not fit the type.
     """
-    return msgspec.convert(value, annotation, strict=is_strict, dec_hook=_keep)
+    return msgspec.convert(value, annotation, strict=is_strict, dec_hook=_accept_object)
 
 
 def remove_absent(annotation: Any) -> Any:
@@ -111,7 +111,7 @@ def spell(annotation: Any) -> str:
 
 def _describe(annotations: Iterable[Any]) -> tuple[list[JsonObject], JsonObject]:
     schemas, components = msgspec.json.schema_components(
-        annotations, schema_hook=_make_custom_schema, ref_template="#/$defs/{name}"
+        annotations, schema_hook=_accept_object, ref_template="#/$defs/{name}"
     )
     return [_remove_marks(each) for each in schemas], _remove_marks(components)
 
@@ -129,23 +129,8 @@ def _remove_marks(schema: Any) -> Any:
     }
 
 
-def _make_custom_schema(type_: type) -> JsonObject:
-    """Describe what msgspec does not know.
-
-    Raises:
-        NotImplementedError: nothing but `object` is known here either.
-    """
-    if type_ is object:
-        return _MARK
-    raise NotImplementedError
-
-
-def _keep(type_: type, value: Any) -> Any:
-    """Convert to a type that msgspec does not know: every JSON value is an `object`.
-
-    Raises:
-        NotImplementedError: it is another type.
-    """
+def _accept_object(type_: type, value: Any = _MARK) -> Any:
+    """Return the schema of `object`, or a value as one; msgspec knows the other types itself."""
     if type_ is object:
         return value
     raise NotImplementedError

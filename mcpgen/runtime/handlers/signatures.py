@@ -86,17 +86,15 @@ class Signature:
             hints = get_type_hints(function, include_extras=True)
         except (NameError, TypeError) as error:
             raise ConfigurationError(f"{described} has an unknown type: {error}") from None
-        types: dict[str, Any] = {}
-        defaults: dict[str, Any] = {}
+        self._described = described
+        self._types: dict[str, Any] = {}
+        self._defaults: dict[str, Any] = {}
         for parameter in _list_arguments(function, hints, described):
             if parameter.name not in hints:
                 raise ConfigurationError(f"{described}: `{parameter.name}` has no type")
-            types[parameter.name] = remove_absent(hints[parameter.name])
+            self._types[parameter.name] = remove_absent(hints[parameter.name])
             if parameter.default is not parameter.empty:
-                defaults[parameter.name] = parameter.default
-        self._described = described
-        self._types = types
-        self._defaults = defaults
+                self._defaults[parameter.name] = parameter.default
         self._returns = hints.get("return", Any)
         self._descriptions = read_parameter_texts(function)
 
@@ -154,11 +152,8 @@ class Signature:
             if f"#/$defs/{name}" not in repr(components):
                 components = {other: it for other, it in components.items() if other != name}
         else:
-            properties = {"result": schema}
-            root, key = (
-                {"type": "object", "properties": properties, "required": ["result"]},
-                "result",
-            )
+            key = "result"
+            root = {"type": "object", "properties": {key: schema}, "required": [key]}
         return ({**root, "$defs": components} if components else root), key
 
     def make_prompt_arguments(self) -> list[JsonObject]:
