@@ -31,15 +31,12 @@ class ToolProvider(Protocol):
 
     async def call(self, name: str, arguments: JsonObject, context: Context) -> ToolResult:
         """Run a tool for a client; raise `UnknownToolError` or `InvalidArgumentsError`."""
-        ...
 
     async def run(self, name: str, arguments: JsonObject, context: Context) -> ToolOutcome:
         """Run a tool for another tool; raise `ToolError` if it fails."""
-        ...
 
     async def aclose(self) -> None:
         """Release all resources."""
-        ...
 
 
 class Host(Protocol):
@@ -48,7 +45,6 @@ class Host(Protocol):
     @property
     def tools(self) -> ToolProvider:
         """The provider of the tools that a handler may call."""
-        ...
 
     def announce(self, change: Change) -> None:
         """Notify every subscribed client of a change."""
@@ -57,7 +53,6 @@ class Host(Protocol):
         self, call: Request, method: str, params: JsonObject, timeout_seconds: float | None
     ) -> asyncio.Future[JsonObject]:
         """Send a request to a legacy client; the future receives its result or a ToolError."""
-        ...
 
 
 class UrlRequiredError(BaseException):

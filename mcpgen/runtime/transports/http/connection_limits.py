@@ -37,15 +37,12 @@ class LimitedConnection(Protocol):
 
     def state(self) -> int:
         """Return IDLE, STREAMING or CALLING."""
-        ...
 
     def abort(self) -> None:
         """Close the connection at once."""
-        ...
 
     def parse_next(self) -> None:
         """Parse the next slice of the input."""
-        ...
 
 
 class ConnectionLimits:

@@ -44,32 +44,25 @@ class ExchangeConnection(Protocol):
     @property
     def is_write_paused(self) -> bool:
         """Whether the client must read before more is written."""
-        ...
 
     @property
     def date_field(self) -> bytes:
         """The Date header field of a response, with its line end."""
-        ...
 
     def write(self, data: bytes) -> None:
         """Write bytes of a response."""
-        ...
 
     async def wait_until_writable(self) -> None:
         """Wait until the client has read enough of what was written, or is gone."""
-        ...
 
     def read_on(self) -> None:
         """Continue to read, since a body is wanted or a request is answered."""
-        ...
 
     def close(self) -> None:
         """Close the connection once all data is written."""
-        ...
 
     def hold_body(self, size: int) -> None:
         """Record how much of a long request body is buffered."""
-        ...
 
 
 class HttpError(Exception):
