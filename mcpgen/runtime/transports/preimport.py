@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 IDLE_MS: Final = 100  # a client that sends nothing for so long is idle
 
-# In small steps, since input and its end wait for the import that runs.
-_MODULES: Final = (
+CALL_MODULES: Final = (
+    # Dependencies first, in small steps, since input and its end wait for the import that runs.
     "logging",
     "ssl",
     "asyncio",
@@ -31,11 +31,6 @@ _MODULES: Final = (
     "mcpgen.runtime.upstream.http.sender",
     "mcpgen.runtime.tools.registry",
 )
-
-
-def iterate_call_modules() -> Iterator[str]:
-    """Iterate over the modules that a call imports, dependencies first."""
-    return iter(_MODULES)
 
 
 def import_while_idle(fd: int, names: Iterator[str]) -> None:

@@ -15,7 +15,7 @@ import sys
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.transports.json_input import decode_cold
-from mcpgen.runtime.transports.preimport import import_while_idle, iterate_call_modules
+from mcpgen.runtime.transports.preimport import CALL_MODULES, import_while_idle
 from mcpgen.runtime.transports.shutdown import FINAL_WRITE_SECONDS, ShutdownSignals
 from mcpgen.runtime.transports.stdio.pipe import CHUNK_BYTES, Pipe
 
@@ -65,7 +65,7 @@ def serve_stdio(
 
 def _serve_cold(pipe: Pipe, protocol: ServerProtocol, shutdown: ShutdownSignals) -> bool:
     """Answer messages that need no handler; return True when one needs it, False at the end."""
-    not_imported = iterate_call_modules()
+    not_imported = iter(CALL_MODULES)
     has_client = False
     shutdown.set_callback(_set_shutdown_alarm)
     while not shutdown.is_received:

@@ -93,7 +93,7 @@ def test_what_calls_need_is_imported_while_the_client_pauses(tmp_path: Path) -> 
     reporting = REPORTING.replace(
         "from small_mcp",
         "from mcpgen.runtime.transports import preimport as warming\n"
-        "last = warming._MODULES[-1]\n"
+        "last = warming.CALL_MODULES[-1]\n"
         "taken = warming.import_module\n"
         "def take(name):\n"
         "    taken(name)\n"
