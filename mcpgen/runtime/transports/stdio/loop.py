@@ -42,8 +42,21 @@ def serve_hot(
 ) -> int:
     """Continue where the cold loop stopped until the client disconnects; return the exit code."""
     queue_output()
+
+    async def serve() -> None:
+        dispatcher = package.make_dispatcher()
+        loop = StdioLoop(pipe, protocol, dispatcher)
+        try:
+            with Watchdog():
+                all_have_ended = await loop.serve(shutdown, drain_timeout_seconds)
+        finally:
+            await dispatcher.aclose()
+        if not all_have_ended:
+            exit_abandoning_handlers()
+
     with asyncio.Runner(loop_factory=_new_event_loop) as runner:
-        return runner.run(_serve(package, pipe, protocol, shutdown, drain_timeout_seconds))
+        runner.run(serve())
+    return 0
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:
@@ -52,25 +65,6 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     except ImportError:  # Windows, PyPy
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
-
-
-async def _serve(
-    package: ServerPackage,
-    pipe: Pipe,
-    protocol: ServerProtocol,
-    shutdown: ShutdownSignals,
-    drain_timeout_seconds: float,
-) -> int:
-    dispatcher = package.make_dispatcher()
-    loop = StdioLoop(pipe, protocol, dispatcher)
-    try:
-        with Watchdog():
-            all_have_ended = await loop.serve(shutdown, drain_timeout_seconds)
-    finally:
-        await dispatcher.aclose()
-    if not all_have_ended:
-        exit_abandoning_handlers()
-    return 0
 
 
 class StdioLoop:
