@@ -52,14 +52,6 @@ class SseEndpoints:
         self._encode = encode
         self._connections: dict[str, SseConnection] = {}
 
-    def serves(self, path: str) -> bool:
-        """Return whether a path is one of the two endpoints."""
-        return path in {SSE_PATH, MESSAGES_PATH}
-
-    def opens(self, path: str) -> bool:
-        """Return whether a path is the endpoint of the stream."""
-        return path == SSE_PATH
-
     async def open(self, exchange: HttpExchange) -> None:
         """Open a stream and write to it until the client disconnects, which cancels its calls."""
         if not accepts(exchange.fields.get(b"accept"), "text/event-stream"):

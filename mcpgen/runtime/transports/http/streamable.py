@@ -14,30 +14,22 @@ from typing import Any, Final
 
 from mcpgen.runtime.handlers.dispatcher import Dispatcher
 from mcpgen.runtime.process.log import log
-from mcpgen.runtime.protocol.jsonrpc import Encode
+from mcpgen.runtime.protocol.jsonrpc import Encode, encode_json, error_message
 from mcpgen.runtime.protocol.server import ServerProtocol, is_modern
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.protocol.session import LegacySession
-from mcpgen.runtime.protocol.versions import ASSUMED_LEGACY, BY_NAME, Revision
+from mcpgen.runtime.protocol.versions import ASSUMED_LEGACY, BY_NAME
 from mcpgen.runtime.state.store import MemoryStore
 from mcpgen.runtime.transports.http import host_check
 from mcpgen.runtime.transports.http.calls import PostedCalls
 from mcpgen.runtime.transports.http.connection_limits import FairShare
-from mcpgen.runtime.transports.http.exchange import (
-    CLOSE,
-    HttpError,
-    HttpExchange,
-)
+from mcpgen.runtime.transports.http.exchange import CLOSE, HttpError, HttpExchange
 from mcpgen.runtime.transports.http.host_check import HostCheck
-from mcpgen.runtime.transports.http.legacy_sse import SseEndpoints
+from mcpgen.runtime.transports.http.legacy_sse import MESSAGES_PATH, SSE_PATH, SseEndpoints
 from mcpgen.runtime.transports.http.reply_stream import KEEP_ALIVE, ReplyStream
 from mcpgen.runtime.transports.http.request_head import accepts
 from mcpgen.runtime.transports.http.sessions import LegacySessions
-from mcpgen.runtime.transports.json_input import (
-    MAX_MESSAGE_BYTES,
-    Decode,
-    UndecodableError,
-)
+from mcpgen.runtime.transports.json_input import MAX_MESSAGE_BYTES, Decode, UndecodableError
 
 MCP_PATH: Final = "/mcp"
 HEALTH_PATH: Final = "/health"
@@ -113,6 +105,9 @@ class StreamableHttp:
             await self._route(exchange)
         except HttpError as error:
             await exchange.refuse(error)
+        except UndecodableError as error:
+            body = encode_json(error_message(error.code, error.message, None, error.id))
+            await exchange.reply(400, body)
         except Exception as error:  # noqa: BLE001  (the boundary: the client must not wait)
             head = exchange.head
             log("error", f"{head.method} {head.path}: {type(error).__name__}: {error}")
@@ -138,7 +133,7 @@ class StreamableHttp:
             return self._serve_session_method(exchange, method)
         if path == HEALTH_PATH and method == "GET":
             return exchange.reply(200 if self.is_ready else 503)
-        if self._sse is not None and self._sse.serves(path):
+        if self._sse is not None and path in {SSE_PATH, MESSAGES_PATH}:
             return self._serve_sse(self._sse, exchange, path, method)
         raise HttpError(404, f"unknown path; the MCP endpoint is {MCP_PATH}")
 
@@ -150,16 +145,13 @@ class StreamableHttp:
             )
         if not head.has_json:
             raise _not_json()
-        try:
-            body = exchange.take_body(MAX_MESSAGE_BYTES)
-            if body is None:
-                body = await exchange.read_body(MAX_MESSAGE_BYTES)
-            message = self._decode_body(body)
-        except UndecodableError as error:
-            await self._answer_undecodable(exchange, error)
-            return
+        body = exchange.take_body(MAX_MESSAGE_BYTES)
+        if body is None:
+            body = await exchange.read_body(MAX_MESSAGE_BYTES)
+        message = self._decode_body(body)
         caller, calls = exchange.principal or exchange.address, _count_calls(message)
-        size = _estimate_decoded_bytes(body) if len(body) > _SMALL_BODY_BYTES else 0
+        is_small = len(body) <= _SMALL_BODY_BYTES
+        size = 0 if is_small else len(body) + _BYTES_PER_VALUE * body.count(b",")  # estimated
         del body
         if calls and not self._calls_in_flight.take(caller, calls):
             raise HttpError(503, "too many calls are in flight", (RETRY_AFTER,))
@@ -180,46 +172,22 @@ class StreamableHttp:
             if size:
                 self._argument_bytes.release(caller, size)
 
-    async def _read_message(self, exchange: HttpExchange) -> Any:
-        """Read and decode the body.
-
-        Raises:
-            UndecodableError: it is not JSON, or exceeds a bound.
-        """
-        if not exchange.head.has_json:
-            raise _not_json()
-        return self._decode_body(await exchange.read_body(MAX_MESSAGE_BYTES))
-
     def _decode_body(self, body: bytes) -> Any:
-        """Decode a body, unless the server is shutting down.
-
-        Raises:
-            UndecodableError: it is not JSON, or exceeds a bound.
-            HttpError: the server is shutting down.
-        """
+        """Decode a body, unless the server is shutting down."""
         message = self._decode(body)
         if self.is_draining:
             raise HttpError(503, "the server is shutting down", (RETRY_AFTER, CLOSE))
         return message
 
-    async def _answer_undecodable(self, exchange: HttpExchange, error: UndecodableError) -> None:
-        protocol = ServerProtocol(self._definition)
-        protocol.refuse(error.code, error.message, id=error.id)
-        for outgoing in protocol.messages_to_send():
-            await exchange.reply(outgoing.http_status, outgoing.data)
-
     def _make_stateless_session(self, exchange: HttpExchange, message: Any) -> LegacySession | None:
         """Return the session of a legacy client without state: only its revision is known."""
         if type(message) is dict and message.get("method") == "initialize":
             return None
-        return LegacySession(self._read_legacy_revision(exchange), is_initialized=True)
-
-    def _read_legacy_revision(self, exchange: HttpExchange) -> Revision:
         version = exchange.text(b"mcp-protocol-version")
         revision = ASSUMED_LEGACY if version is None else BY_NAME.get(version)
-        if revision not in self._definition.legacy:
+        if revision is None or revision not in self._definition.legacy:
             raise HttpError(400, "unsupported revision in the header MCP-Protocol-Version")
-        return revision
+        return LegacySession(revision, is_initialized=True)
 
     async def _answer_once(
         self,
@@ -278,7 +246,9 @@ class StreamableHttp:
             self._dispatcher.dispatch(protocol, protocol.disconnect(stream), stream.flush)
 
     async def _serve_session_method(self, exchange: HttpExchange, method: str) -> None:
-        has_sessions = self._has_sessions and not self._has_modern_revision(exchange)
+        version = exchange.text(b"mcp-protocol-version")
+        is_stateless = any(revision.name == version for revision in self._definition.modern)
+        has_sessions = self._has_sessions and not is_stateless
         if not has_sessions or method not in {"GET", "DELETE"}:
             allowed = b"GET, POST, DELETE" if has_sessions else b"POST"
             raise HttpError(405, f"method {method} is not allowed here", ((b"allow", allowed),))
@@ -291,24 +261,17 @@ class StreamableHttp:
         else:
             raise HttpError(406, "the Accept header must include text/event-stream")
 
-    def _has_modern_revision(self, exchange: HttpExchange) -> bool:
-        version = exchange.text(b"mcp-protocol-version")
-        return any(revision.name == version for revision in self._definition.modern)
-
     async def _serve_sse(
         self, sse: SseEndpoints, exchange: HttpExchange, path: str, method: str
     ) -> None:
-        if method == "POST" and not sse.opens(path):
-            try:
-                message = await self._read_message(exchange)
-            except UndecodableError as error:
-                await self._answer_undecodable(exchange, error)
-                return
-            await sse.post(exchange, message)
-        elif method == "GET" and sse.opens(path):
+        if method == "POST" and path == MESSAGES_PATH:
+            if not exchange.head.has_json:
+                raise _not_json()
+            await sse.post(exchange, self._decode_body(await exchange.read_body(MAX_MESSAGE_BYTES)))
+        elif method == "GET" and path == SSE_PATH:
             await sse.open(exchange)
         else:
-            allowed = b"GET" if sse.opens(path) else b"POST"
+            allowed = b"GET" if path == SSE_PATH else b"POST"
             raise HttpError(405, f"method {method} is not allowed here", ((b"allow", allowed),))
 
     # -- called by the server ------------------------------------------------------------------
@@ -356,11 +319,6 @@ def _count_calls(message: Any) -> int:
     if type(message) is dict:
         return 1 if "id" in message and message.get("method", _LISTEN) != _LISTEN else 0
     return len(message) if type(message) is list else 0
-
-
-def _estimate_decoded_bytes(body: bytes) -> int:
-    """Estimate the memory of a decoded message in bytes."""
-    return len(body) + _BYTES_PER_VALUE * body.count(b",")
 
 
 def _not_json() -> HttpError:
