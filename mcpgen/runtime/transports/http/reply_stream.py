@@ -24,11 +24,6 @@ def encode_priming_event(event_id: str) -> bytes:
     return b"id: %b\ndata:\n\n" % event_id.encode()
 
 
-def encode_retry(retry_ms: int) -> bytes:
-    """Encode the wait before the client reconnects."""
-    return b"retry: %d\n\n" % retry_ms
-
-
 def format_event_id(stream_id: str, number: int) -> str:
     """Format the id of event `number` of a stream; `parse_event_id` is the inverse."""
     return f"{stream_id}-{number}"
@@ -46,7 +41,7 @@ MAX_UNREAD: Final = 1000  # events per stream that the client has not read
 MAX_UNREAD_BYTES: Final = 16 * 1024 * 1024  # of two or more unread events
 MAX_UNREAD_BYTES_IN_ALL: Final = 24 * 1024 * 1024  # of all streams above `_FEW_BYTES`
 _FEW_BYTES: Final = 16 * 1024
-RETRY_MS: Final = 500
+RETRY: Final = b"retry: 500\n\n"  # the wait in milliseconds before the client reconnects
 
 AnswerLater: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
@@ -264,7 +259,7 @@ class ResumableStream(ReplyStream):
         if not self.primes or self.is_finished:
             return
         self.become_sse()
-        self.push(encode_retry(RETRY_MS))
+        self.push(RETRY)
         self.is_polled = True
         self.wake()
 

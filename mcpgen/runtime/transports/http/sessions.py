@@ -23,11 +23,10 @@ from mcpgen.runtime.state.store import MemoryStore, StoredSession
 from mcpgen.runtime.transports.http.calls import PostedCalls
 from mcpgen.runtime.transports.http.exchange import HttpError, HttpExchange
 from mcpgen.runtime.transports.http.reply_stream import (
-    RETRY_MS,
+    RETRY,
     ReplyStream,
     ResumableStream,
     encode_event,
-    encode_retry,
     format_event_id,
     parse_event_id,
 )
@@ -201,7 +200,7 @@ class LegacySessions:
             if it.data:
                 ended.push(encode_event(it.data, event_id=format_event_id(stream_id, it.number)))
         if events and not events[-1].is_last:
-            ended.push(encode_retry(RETRY_MS))  # another process continues it
+            ended.push(RETRY)  # another process continues it
         ended.finish()
         return ended, ended.reader
 
