@@ -91,6 +91,7 @@ class Connection(asyncio.Protocol):
         self._unread_bytes = 0  # of a response that the client has not read
         self._written_bytes = 0  # by the latest write
         self._body_buffered = 0  # of a long request body that is still arriving
+        self.is_write_paused = False  # the client must read before more is written
         self._became_writable: asyncio.Event | None = None  # None unless writing is paused
         self._is_lingering = False  # half-closed: nothing more is written, input is discarded
         self._phase: tuple[object, ...] = ()  # what the client owes; () for nothing
@@ -114,9 +115,7 @@ class Connection(asyncio.Protocol):
         self._input.clear()
         self._unread_bytes = 0
         self._limits.remove(self)
-        if self._became_writable is not None:
-            self._became_writable.set()
-            self._became_writable = None
+        self._end_write_pause()
         if self._exchange is not None:
             self._exchange.disconnect()
             self._exchange = None  # a reference cycle; the garbage collector runs rarely
@@ -130,7 +129,7 @@ class Connection(asyncio.Protocol):
         if not self._input and self._can_begin_request():
             head, end, body = data.partition(END_OF_HEAD)
             known = self._server.heads.find(head) if end else None
-            if known is not None and known.body_bytes == len(body):
+            if known is not None and known.content_length == len(body):
                 self._begin(HttpExchange(self, known.head, body))
                 return
         self._input += data
@@ -142,6 +141,7 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """Stop reading from a client that does not read its responses."""
+        self.is_write_paused = True
         self._became_writable = asyncio.Event()
         # The transport may keep all of the written data until its last byte is sent.
         self._unread_bytes = max(self.transport.get_write_buffer_size(), self._written_bytes)
@@ -150,12 +150,16 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         """Continue, since the client has read its response."""
-        if self._became_writable is not None:
-            self._became_writable.set()
-            self._became_writable = None
+        self._end_write_pause()
         self._unread_bytes = 0
         self._count_held()
         self.read_on()
+
+    def _end_write_pause(self) -> None:
+        self.is_write_paused = False
+        if self._became_writable is not None:
+            self._became_writable.set()
+            self._became_writable = None
 
     # -- input ---------------------------------------------------------------------------------
 
@@ -262,7 +266,7 @@ class Connection(asyncio.Protocol):
             self._read_body(exchange)
         is_ordinary = parsed.is_persistent and not parsed.is_chunked and not parsed.expects_continue
         if is_ordinary and not exchange.more_body:
-            self._server.heads.add(head, parsed.head, parsed.content_length)
+            self._server.heads.add(head, parsed)
 
     def _begin(self, exchange: HttpExchange) -> None:
         if self._limits.asks_to_close:
@@ -314,11 +318,6 @@ class Connection(asyncio.Protocol):
         self.transport.close()
 
     # -- output --------------------------------------------------------------------------------
-
-    @property
-    def is_write_paused(self) -> bool:
-        """Whether the client must read before more is written."""
-        return self._became_writable is not None
 
     @property
     def date_field(self) -> bytes:

@@ -40,10 +40,7 @@ class ExchangeConnection(Protocol):
     """Interface of a connection that its exchanges use."""
 
     client_network: str
-
-    @property
-    def is_write_paused(self) -> bool:
-        """Whether the client must read before more is written."""
+    is_write_paused: bool  # the client must read before more is written
 
     @property
     def date_field(self) -> bytes:

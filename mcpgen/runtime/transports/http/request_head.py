@@ -171,11 +171,7 @@ def _list_connection_options(headers: list[Header]) -> set[bytes]:
 
 
 def _split_target(target: str) -> tuple[str, str]:
-    """Split a request target into its decoded path and its query.
-
-    Raises:
-        MalformedMessageError: the target is neither a path nor an HTTP URL.
-    """
+    """Split a request target into its decoded path and its query."""
     if not target.startswith("/"):
         absolute = _ABSOLUTE_TARGET.fullmatch(target)
         if absolute is None:
@@ -190,13 +186,6 @@ MAX_HEAD_BYTES: Final = 4096
 END_OF_HEAD: Final = b"\r\n\r\n"
 
 
-class KnownHead(NamedTuple):
-    """A parsed head and the length of its body."""
-
-    head: RequestHead
-    body_bytes: int
-
-
 class KnownHeads:
     """Cache of the newest heads, keyed by their bytes without the empty line.
 
@@ -204,15 +193,15 @@ class KnownHeads:
     """
 
     def __init__(self) -> None:
-        self._known: dict[bytes, KnownHead | None] = {}  # None: received once
+        self._known: dict[bytes, ParsedRequest | None] = {}  # None: received once
         self.find = self._known.get
 
-    def add(self, received: bytes, head: RequestHead, body_bytes: int) -> None:
+    def add(self, received: bytes, parsed: ParsedRequest) -> None:
         """Cache a parsed head from its second occurrence: some clients never repeat one."""
         if len(received) > MAX_HEAD_BYTES:
             return
         if received in self._known:
-            self._known[received] = KnownHead(head, body_bytes)
+            self._known[received] = parsed
             return
         if len(self._known) >= MAX_HEADS:
             del self._known[next(iter(self._known))]

@@ -18,7 +18,7 @@ from mcpgen.runtime.transports.http.request_head import (
     MAX_HEAD_BYTES,
     MAX_HEADS,
     KnownHeads,
-    RequestHead,
+    parse_request,
 )
 from mcpgen.runtime.transports.http.server import HttpServer
 from tests.runtime.transports.http.test_server import http, until
@@ -185,15 +185,15 @@ def test_a_request_that_is_the_last_of_its_connection_stays_so(closing: bytes) -
 
 
 def test_heads_are_kept_up_to_a_number_and_a_size() -> None:
-    head = RequestHead("GET", "/", "", [])
+    parsed = parse_request(b"GET / HTTP/1.1")
     heads = KnownHeads()
     for number in range(MAX_HEADS + 1):
-        heads.add(b"%d" % number, head, 0)
+        heads.add(b"%d" % number, parsed)
         assert heads.find(b"%d" % number) is None  # it has come once
     for number in range(1, MAX_HEADS + 1):
-        heads.add(b"%d" % number, head, 0)
+        heads.add(b"%d" % number, parsed)
     for _ in range(2):
-        heads.add(b"x" * (MAX_HEAD_BYTES + 1), head, 0)
+        heads.add(b"x" * (MAX_HEAD_BYTES + 1), parsed)
     assert heads.find(b"0") is None
     assert heads.find(b"1") is not None
     assert heads.find(b"%d" % MAX_HEADS) is not None
