@@ -180,15 +180,14 @@ class Dispatcher:
             await asyncio.wait(self._tasks.values(), timeout=timeout_seconds)
         return not self._tasks
 
-    def cancel_all(self) -> None:
-        """Cancel every handler; their requests must be answered before."""
+    async def aclose(self) -> None:
+        """Cancel every handler, wait a limited time for its end, and release all resources.
+
+        The requests must be answered before.
+        """
         self._ready.clear()
         for request, task in self._tasks.items():
             self._stop(request, task)
-
-    async def aclose(self) -> None:
-        """Cancel every handler, wait a limited time for its end, and release all resources."""
-        self.cancel_all()
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=STOP_SECONDS)
         await self.tools.aclose()

@@ -111,7 +111,8 @@ def _make_readable(value: Any, counter: list[int]) -> Any:
         changed = {
             name: cleaned
             for name, item in value.items()
-            if not _is_for_programs(name, value)
+            if name not in _FOR_PROGRAMS
+            and not (name == "data" and value.get("type") in _BINARY)
             and (cleaned := _make_readable(item, counter)) is not item
         }
         return {**value, **changed} if changed else value
@@ -120,10 +121,6 @@ def _make_readable(value: Any, counter: list[int]) -> Any:
         is_same = all(new is old for new, old in zip(items, value, strict=True))
         return value if is_same else items
     return value
-
-
-def _is_for_programs(name: str, members: JsonObject) -> bool:
-    return name in _FOR_PROGRAMS or (name == "data" and members.get("type") in _BINARY)
 
 
 def _mask(value: Any, redactor: Redactor) -> Any:

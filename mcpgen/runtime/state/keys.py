@@ -31,7 +31,9 @@ def check_shared_keys(
     Raises:
         ConfigurationError: they do, and have no common keys.
     """
-    if not _encrypts_state(package):
+    if not (package.definition.modern and is_installed("seal")):
+        return ""  # the server encrypts no state
+    if "seal" not in package.contract.get("extras", {}) and not find_asking_handlers(package):
         return ""
     name = f"{package.contract.get('env_prefix', '')}STATE_KEYS"
     if environ.get(name, "").strip():
@@ -51,11 +53,3 @@ def check_shared_keys(
         f"{name} is not set: a call that waits for its user can only be continued by this process;"
         " set it where several processes serve"
     )
-
-
-def _encrypts_state(package: ServerPackage) -> bool:
-    """Return whether the server encrypts state that clients carry between rounds."""
-    if not package.definition.modern:
-        return False
-    asks = "seal" in package.contract.get("extras", {}) or bool(find_asking_handlers(package))
-    return asks and is_installed("seal")
