@@ -61,21 +61,11 @@ REVISION_2024_11_05: Final = Revision(
     name="2024-11-05",
     is_modern=False,
     request_methods=frozenset(
-        {
-            "completion/complete",
-            "initialize",
-            "logging/setLevel",
-            "ping",
-            "prompts/get",
-            "prompts/list",
-            "resources/list",
-            "resources/read",
-            "resources/subscribe",
-            "resources/templates/list",
-            "resources/unsubscribe",
-            "tools/call",
-            "tools/list",
-        }
+        """
+        completion/complete initialize logging/setLevel ping prompts/get prompts/list tools/call
+        tools/list resources/list resources/read resources/subscribe resources/templates/list
+        resources/unsubscribe
+        """.split()
     ),
     server_capabilities=frozenset({"experimental", "logging", "prompts", "resources", "tools"}),
     tool_keys=frozenset({"name", "description", "inputSchema"}),
