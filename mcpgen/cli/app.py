@@ -16,6 +16,7 @@ import typer.main
 import mcpgen
 from mcpgen.cli.arguments import disable_value_expansion
 from mcpgen.cli.exit_codes import EXIT_CODES, UsageError
+from mcpgen.cli.options import command
 from mcpgen.cli.output.report import Printer
 from mcpgen.factory.packages import NoPackageError
 from mcpgen.pipeline.options import Outcome
@@ -32,24 +33,12 @@ def write_bug_report(traceback: str) -> str:
     return path
 
 
-# Each is a module of its own, which adds it. The help lists them in this order.
-_COMMANDS = (
-    "new",
-    "generate",
-    "pull",
-    "source",
-    "check",
-    "changelog",
-    "override",
-    "eject",
-    "ack",
-    "tools",
-    "call",
-    "mock",
-    "test",
-    "schema",
-    "overlay",
-    "ws",
+# Each is a module of its own. The help lists them in this order.
+_COMMANDS = tuple(
+    """
+    new generate pull source check changelog override eject ack tools call mock test schema
+    overlay ws
+    """.split()
 )
 
 
@@ -82,7 +71,11 @@ def _command_line(argv: Sequence[str]) -> typer.Typer:
         callback=options_before_the_command,
     )
     for name in argv[:1] if argv and argv[0] in _COMMANDS else _COMMANDS:
-        importlib.import_module(f"mcpgen.cli.commands.{name}").add_to(app)
+        module = importlib.import_module(f"mcpgen.cli.commands.{name}")
+        if hasattr(module, "add_to"):  # a group of commands, or a command that is special
+            module.add_to(app)
+        else:
+            app.command(name)(command(getattr(module, name)))
     return app
 
 

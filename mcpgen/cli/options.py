@@ -16,36 +16,20 @@ from mcpgen.cli.output.report import Printer
 
 P = ParamSpec("P")
 
-_PANEL = "In every command"
-_JSON = Annotated[
-    bool,
-    typer.Option("--json", help="Print the result as one JSON object.", rich_help_panel=_PANEL),
-]
-_QUIET = Annotated[
-    bool,
-    typer.Option("--quiet", "-q", help="Print errors and warnings only.", rich_help_panel=_PANEL),
-]
-_CI = Annotated[
-    bool,
-    typer.Option(
-        "--ci", help="Never prompt, as in continuous integration.", rich_help_panel=_PANEL
+
+def _flag(*names: str, help: str) -> Any:
+    return Annotated[bool, typer.Option(*names, help=help, rich_help_panel="In every command")]
+
+
+_SHARED = {
+    "json": _flag("--json", help="Print the result as one JSON object."),
+    "quiet": _flag("--quiet", "-q", help="Print errors and warnings only."),
+    "ci": _flag("--ci", help="Never prompt, as in continuous integration."),
+    "verbose": _flag(
+        "--verbose", "-v", help="Also list the test cases for which no sample value exists."
     ),
-]
-_VERBOSE = Annotated[
-    bool,
-    typer.Option(
-        "--verbose",
-        "-v",
-        help="Also list the test cases for which no sample value exists.",
-        rich_help_panel=_PANEL,
-    ),
-]
-_DEBUG = Annotated[
-    bool,
-    typer.Option(
-        "--debug", help="Show the traceback of an internal error.", rich_help_panel=_PANEL
-    ),
-]
+    "debug": _flag("--debug", help="Show the traceback of an internal error."),
+}
 
 
 def command(
@@ -56,10 +40,7 @@ def command(
     typer reads a command's options from its signature, so the shared ones are added there.
     `has_json_flag=False` is for a command that has a `--json` of its own.
     """
-    shared: dict[str, Any] = {"json": _JSON, "quiet": _QUIET, "ci": _CI, "verbose": _VERBOSE}
-    shared["debug"] = _DEBUG
-    if not has_json_flag:
-        del shared["json"]
+    shared = {name: _SHARED[name] for name in _SHARED if has_json_flag or name != "json"}
 
     @functools.wraps(run)
     def run_with_printer(*args: Any, **kwargs: Any) -> int:

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
-
 from mcpgen.cli.commands.override import finish
-from mcpgen.cli.options import Directory, DryRun, Operation, command
+from mcpgen.cli.options import Directory, DryRun, Operation
 from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
 from mcpgen.pipeline.options import GenerateOptions, Outcome
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("ack")(command(ack))
 
 
 def ack(

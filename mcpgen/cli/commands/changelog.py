@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpgen.cli.exit_codes import UsageError
-from mcpgen.cli.options import Directory, FailOnLevel, command
+from mcpgen.cli.options import Directory, FailOnLevel
 from mcpgen.cli.output.report import Printer
 from mcpgen.pipeline.options import GenerateOptions, Outcome
 
 if TYPE_CHECKING:
     from mcpgen.changelog import Level
     from mcpgen.pipeline.commands.changelog import ChangelogReport
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("changelog")(command(changelog))
 
 
 def changelog(

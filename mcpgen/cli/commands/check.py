@@ -7,14 +7,9 @@ from typing import Annotated
 
 import typer
 
-from mcpgen.cli.options import Directory, command
+from mcpgen.cli.options import Directory
 from mcpgen.cli.output.report import Printer
 from mcpgen.pipeline.options import Outcome
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("check")(command(check))
 
 
 def check(

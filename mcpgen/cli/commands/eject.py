@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
-
 from mcpgen.cli.commands.override import run_override
-from mcpgen.cli.options import Directory, DryRun, Operation, command
+from mcpgen.cli.options import Directory, DryRun, Operation
 from mcpgen.cli.output.report import Printer
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("eject")(command(eject))
 
 
 def eject(

@@ -7,18 +7,13 @@ from typing import Annotated
 
 import typer
 
-from mcpgen.cli.options import Diff, Directory, DryRun, command
+from mcpgen.cli.options import Diff, Directory, DryRun
 from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.summary import describe_cost
 from mcpgen.cli.output.visible import visible
 from mcpgen.pipeline.options import GenerateOptions, Outcome, Report
 
 _YES_NO = {True: "yes", False: "no"}  # as the skeleton's questions are answered
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("generate")(command(generate))
 
 
 def generate(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpgen.cli.exit_codes import EXIT_CODES
-from mcpgen.cli.options import Directory, command
+from mcpgen.cli.options import Directory
 from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
 from mcpgen.factory.packages import GeneratedPackage, find_package
@@ -17,11 +17,6 @@ from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
     from mcpgen.testing.mock.stateful import StatefulApi
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("mock")(command(mock))
 
 
 def mock(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpgen.cli.exit_codes import UsageError
-from mcpgen.cli.options import command
 from mcpgen.cli.output.report import Printer
 from mcpgen.pipeline.options import Options, Outcome
 
@@ -71,11 +70,6 @@ _ConfirmOrigin = Annotated[
     ),
 ]
 _Strict = Annotated[bool, typer.Option("--strict", help="Fail if an operation cannot be served.")]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("new")(command(new))
 
 
 def new(

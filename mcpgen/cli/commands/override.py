@@ -5,20 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from mcpgen.cli.options import Directory, DryRun, Operation, command
+from mcpgen.cli.options import Directory, DryRun, Operation
 from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
 from mcpgen.pipeline.options import GenerateOptions, Outcome
 
 if TYPE_CHECKING:
     from mcpgen.pipeline.commands.override import OverrideReport
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("override")(command(override))
 
 
 def override(

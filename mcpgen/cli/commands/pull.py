@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcpgen.cli.options import Directory, DryRun, Yes, command
+from mcpgen.cli.options import Directory, DryRun, Yes
 from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
 from mcpgen.cli.questions import confirm_write
@@ -17,11 +17,6 @@ from mcpgen.pipeline.options import GenerateOptions, Outcome
 if TYPE_CHECKING:
     from mcpgen.ir.document import Document
     from mcpgen.pipeline.commands.pull import Mismatch, Pull
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("pull")(command(pull))
 
 
 def pull(

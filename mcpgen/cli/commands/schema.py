@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcpgen.cli.options import command
 from mcpgen.cli.output.report import Printer
 from mcpgen.pipeline.options import Outcome
 
@@ -20,11 +19,6 @@ class SchemaOf(StrEnum):
 
     MANIFEST = "manifest"
     TESTS = "tests"
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("schema")(command(schema))
 
 
 def schema(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mcpgen.cli.exit_codes import UsageError
-from mcpgen.cli.options import Revision, Server, command
+from mcpgen.cli.options import Revision, Server
 from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.summary import collect_listing_facts, instead
 from mcpgen.cli.output.visible import visible
@@ -22,11 +22,6 @@ from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
     from mcpgen.factory.explain import Setting
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("tools")(command(tools))
 
 
 def tools(

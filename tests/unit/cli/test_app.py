@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -47,9 +46,7 @@ def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> Non
     assert run(["--help"]) == 0
     shown = capsys.readouterr().out
     modules = [path.stem for path in Path(mcpgen.cli.commands.__path__[0]).glob("*.py")]
-    commands = [
-        name for name in modules if hasattr(import_module(f"mcpgen.cli.commands.{name}"), "add_to")
-    ]
+    commands = [name for name in modules if name != "__init__"]
     assert len(commands) >= 15
     assert [name for name in commands if f" {name} " not in shown] == []
 
