@@ -13,7 +13,7 @@ from mcpgen.cli.output.report import Printer
 from mcpgen.pipeline.options import GenerateOptions, Outcome
 
 if TYPE_CHECKING:
-    from mcpgen.changelog import Level
+    from mcpgen.changelog import Changelog, Level
     from mcpgen.pipeline.commands.changelog import ChangelogReport
 
 
@@ -56,41 +56,30 @@ def changelog(
         if markdown:
             printer.raw(formats.format_markdown(report.changelog))
         elif github:
-            printer.raw(_annotations(report, level))
+            printer.raw(_annotations(report, report.changelog, level))
         else:
-            _show(printer, report)
-    return printer.finish(report.outcome, _outcome_word(report))
-
-
-def _outcome_word(report: ChangelogReport) -> str:
+            _show(printer, report, report.changelog)
     is_over = report.changelog is not None and report.outcome is Outcome.FINDINGS
-    return "over_fail_on" if is_over else ""
+    return printer.finish(report.outcome, "over_fail_on" if is_over else "")
 
 
-def _show(printer: Printer, report: ChangelogReport) -> None:
-    from mcpgen.cli.output.summary import collect_changelog_facts, count_changes, show_changes
+def _show(printer: Printer, report: ChangelogReport, changes: Changelog) -> None:
+    from mcpgen.cli.output.summary import collect_report_facts, count_changes, show_changes
 
-    if report.changelog is None:
-        return
-    printer.fact(
-        since=report.since,
-        version=report.version,
-        suggested_version=report.suggested_version,
-        **collect_changelog_facts(report.changelog),
-    )
-    printer.result(f"{count_changes(report.changelog)} in the tools since {report.since}")
-    show_changes(printer, report.changelog)
-    if report.suggested_version and report.changelog.level:
+    printer.fact(**collect_report_facts(report, changes))
+    printer.result(f"{count_changes(changes)} in the tools since {report.since}")
+    show_changes(printer, changes)
+    if report.suggested_version and changes.level:
         printer.result(f"next version: {report.suggested_version} (was {report.version})")
 
 
-def _annotations(report: ChangelogReport, fail_on: Level | None) -> str:
-    from mcpgen.changelog import Changelog, formats
+def _annotations(report: ChangelogReport, changes: Changelog, fail_on: Level | None) -> str:
+    from mcpgen.changelog import formats
     from mcpgen.cli.output.summary import display_path
 
     found = sorted(report.target.glob("src/*/_generated/listing.json"))
     return formats.format_github_annotations(
-        report.changelog or Changelog(),
+        changes,
         display_path(found[0] if found else report.target),
         found[0].read_bytes() if found else b"",
         fail_on=fail_on,

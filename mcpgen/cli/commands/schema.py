@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from mcpgen.cli.output.report import Printer
 from mcpgen.pipeline.options import Outcome
-
-if TYPE_CHECKING:
-    from msgspec import Struct
 
 
 class SchemaOf(StrEnum):
@@ -43,11 +40,7 @@ def schema(
     from mcpgen.manifest.typed_file import json_schema
     from mcpgen.render.json_text import pretty
 
-    types: dict[SchemaOf, type[Struct]] = {
-        SchemaOf.MANIFEST: Manifest,
-        SchemaOf.TESTS: CasesFile,
-    }
-    found = json_schema(types[what])
+    found = json_schema(Manifest if what is SchemaOf.MANIFEST else CasesFile)
     printer.fact(schema=found)
     printer.raw(pretty(found).decode())
     return printer.finish(Outcome.DONE)

@@ -214,9 +214,7 @@ def _finish(printer: Printer, proof: Proof) -> int:
     _show_suite(printer, proof.suite)
     if proof.campaign is not None:
         _show_campaign(printer, proof.campaign)
-    if proof.passed:
-        return printer.finish(Outcome.DONE)
-    return printer.finish(Outcome.FINDINGS)
+    return printer.finish(Outcome.DONE if proof.passed else Outcome.FINDINGS)
 
 
 def _import(printer: Printer, directory: Path, source: Path) -> int:

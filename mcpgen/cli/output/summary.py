@@ -16,7 +16,7 @@ from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan, ToolPlan
 from mcpgen.jsonschema.types import JsonObject
 
 if TYPE_CHECKING:
-    from mcpgen.ir.tool_plan import ServerPlan
+    from mcpgen.pipeline.commands.changelog import ChangelogReport
 
 
 def describe_cost(printer: Printer, plan: ServerPlan) -> str:
@@ -202,6 +202,16 @@ def collect_changelog_facts(changelog: Changelog) -> dict[str, Any]:
             }
             for change in changelog.changes
         ],
+    }
+
+
+def collect_report_facts(report: ChangelogReport, changelog: Changelog) -> dict[str, Any]:
+    """Return the facts of a comparison: what it is with, the versions, and the changes."""
+    return {
+        "since": report.since,
+        "version": report.version,
+        "suggested_version": report.suggested_version,
+        **collect_changelog_facts(changelog),
     }
 
 
