@@ -13,6 +13,7 @@ from typing import Annotated, Any, Concatenate, ParamSpec
 import typer
 
 from mcpgen.cli.output.report import Printer
+from mcpgen.factory.packages import WorkspaceRefusedError
 
 P = ParamSpec("P")
 
@@ -51,7 +52,11 @@ def command(
             is_verbose=given["verbose"],
             is_unattended=given["ci"] or os.environ.get("CI", "").lower() not in {"", "0", "false"},
         )
-        return run(printer, *args, **kwargs)
+        try:
+            return run(printer, *args, **kwargs)
+        except WorkspaceRefusedError as refused:
+            printer.problems(refused.problems)
+            return printer.finish(refused.outcome)
 
     own = inspect.signature(run, eval_str=True)
     _, *parameters = own.parameters.values()

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mcpgen.cli.exit_codes import UsageError
@@ -19,17 +18,10 @@ _HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,64}\Z")
 _SET_BY_OTHERS = frozenset({"accept", "connection", "content-length", "content-type", "host"})
 
 
-class Order(Struct, frozen=True):
-    """What to make, of what and where; "" and None leave the choice to the generator."""
-
-    source: str
-    directory: Path | None
-    name: str
-    answers: Mapping[str, str] = field(default_factory=dict)  # to the skeleton's questions
-
-
-def ask(source: str | None, directory: Path | None, name: str, answers: Mapping[str, str]) -> Order:
-    """Ask for what was not given on the command line.
+def ask(
+    source: str | None, directory: Path | None, name: str, answers: Mapping[str, str]
+) -> tuple[str, Path | None, str, dict[str, str]]:
+    """Return these four values, after asking for what was not given on the command line.
 
     Raises:
         KeyboardInterrupt: the person does not want to go on.
@@ -50,7 +42,7 @@ def ask(source: str | None, directory: Path | None, name: str, answers: Mapping[
     for key, question in _skeleton_questions().items():
         if key not in answers:
             answers[key] = _ask_skeleton(question)
-    return Order(source, directory, name, answers)
+    return source, directory, name, answers
 
 
 def _source_problem(answer: str) -> bool | str:

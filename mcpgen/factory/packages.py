@@ -11,6 +11,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from mcpgen.diagnostics import Location, Problems
+from mcpgen.pipeline.options import Outcome
+
 
 class NoPackageError(Exception):
     """A folder without a generated package, or without a required part of it."""
@@ -18,6 +21,31 @@ class NoPackageError(Exception):
     def __init__(self, message: str, help: str = "") -> None:
         super().__init__(message)
         self.help = help
+
+
+class WorkspaceRefusedError(Exception):
+    """A workspace that cannot be used; `problems` contains the reasons."""
+
+    def __init__(self, problems: Problems, outcome: Outcome) -> None:
+        super().__init__()
+        self.problems = problems
+        self.outcome = outcome
+
+    @classmethod
+    def because(
+        cls,
+        rule: str,
+        message: str,
+        outcome: Outcome,
+        *,
+        at: Location | None = None,
+        why: str = "",
+        help: str = "",
+    ) -> WorkspaceRefusedError:
+        """Return the error for one problem."""
+        problems = Problems()
+        problems.error(rule, message, at=at, why=why, help=help)
+        return cls(problems, outcome)
 
 
 class GeneratedPackage(Struct, frozen=True):

@@ -90,17 +90,13 @@ def new(
 ) -> int:
     """Create a server package from an API description, or an empty one."""
     from mcpgen.cli import questions
-    from mcpgen.factory.workspace.members import WorkspaceRefusedError, default_answers
+    from mcpgen.factory.workspace.members import default_answers
 
     answers = dict(questions.parse_answer(pair) for pair in data or ())
     if vendor_runtime:
         answers["vendor_runtime"] = "yes"
     place = Path(source) if empty and source else directory
-    try:
-        answers = default_answers(place or Path("new")) | answers
-    except WorkspaceRefusedError as refused:
-        printer.problems(refused.problems)
-        return printer.finish(refused.outcome)
+    answers = default_answers(place or Path("new")) | answers
     if empty:
         of_documents = include or exclude or no_models or strict or confirm_origin
         if directory is not None or name or of_documents:
@@ -110,9 +106,7 @@ def new(
             )
         return _new_by_hand(printer, empty, Path(source) if source else None, answers)
     if printer.asks and not defaults:
-        order = questions.ask(source, directory, name, answers)
-        source, directory, name = order.source, order.directory, order.name
-        answers = dict(order.answers)
+        source, directory, name, answers = questions.ask(source, directory, name, answers)
     if source is None:
         raise UsageError(
             "SOURCE is missing, and there is nobody to ask",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,44 +47,35 @@ def init(printer: Printer, *, dry_run: DryRun = False) -> int:
 
     An existing mcpgen-workspace.yaml, here or in a parent folder, is never overwritten.
     """
-    from mcpgen.factory.workspace.root_files import make_first_file
+    from mcpgen.factory.workspace.root_files import make_first_file, replace_file
     from mcpgen.ir.workspace import WORKSPACE_FILE
 
-    def run() -> int:
-        made = make_first_file(Path.cwd())
-        printer.fact(workspace=made.root.as_posix(), servers=list(made.servers), text=made.text)
-        for server in made.servers:
-            printer.result(visible(server))
-        number = format_count(len(made.servers), "server")
-        if dry_run:
-            printer.result(f"{WORKSPACE_FILE} would be written, for {number}:")
-            printer.raw(made.text)
-            return printer.finish(Outcome.DONE)
-        made.write()
-        printer.result(f"{WORKSPACE_FILE} written, for {number}")
-        printer.result("next: `mcpgen ws check`")
+    made = make_first_file(Path.cwd())
+    printer.fact(workspace=made.root.as_posix(), servers=list(made.servers), text=made.text)
+    for server in made.servers:
+        printer.result(visible(server))
+    number = format_count(len(made.servers), "server")
+    if dry_run:
+        printer.result(f"{WORKSPACE_FILE} would be written, for {number}:")
+        printer.raw(made.text)
         return printer.finish(Outcome.DONE)
-
-    return _run_in_workspace(printer, run)
+    replace_file(made.root / WORKSPACE_FILE, made.text.encode())
+    printer.result(f"{WORKSPACE_FILE} written, for {number}")
+    printer.result("next: `mcpgen ws check`")
+    return printer.finish(Outcome.DONE)
 
 
 def list_servers(printer: Printer, servers: _Servers = None, *, affected: _Affected = False) -> int:
     """List the servers of a workspace."""
     from mcpgen.factory.workspace import commands
 
-    def run() -> int:
-        listing = commands.list_servers(_request(servers, affected))
-        printer.fact(
-            workspace=listing.root.as_posix(),
-            servers=listing.rows,
-            left_out=[{"server": each.path, "reason": each.reason} for each in listing.apart],
-        )
-        _print_columns(printer, listing.rows)
-        for each in listing.apart:
-            printer.result(f"left out: {visible(each.path)} ({visible(each.reason)})")
-        return printer.finish(Outcome.DONE)
-
-    return _run_in_workspace(printer, run)
+    workspace, rows = commands.list_servers(_request(servers, affected))
+    left_out = [{"server": path, "reason": why} for path, why in workspace.apart.items()]
+    printer.fact(workspace=workspace.root.as_posix(), servers=rows, left_out=left_out)
+    _print_columns(printer, rows)
+    for path, why in workspace.apart.items():
+        printer.result(f"left out: {visible(path)} ({visible(why)})")
+    return printer.finish(Outcome.DONE)
 
 
 def generate(
@@ -103,8 +95,8 @@ def generate(
     from mcpgen.factory.workspace import commands
 
     options = GenerateOptions(dry_run=dry_run, diff=diff)
-    request = _request(servers, affected, jobs)
-    return _show(printer, lambda progress: commands.generate(request, options, progress))
+    run = partial(commands.generate, options=options)
+    return _show(printer, run, _request(servers, affected, jobs))
 
 
 def check(
@@ -117,8 +109,7 @@ def check(
     """Check that servers and the inventory are current and unedited."""
     from mcpgen.factory.workspace import commands
 
-    request = _request(servers, affected, jobs)
-    return _show(printer, lambda progress: commands.check(request, progress))
+    return _show(printer, commands.check, _request(servers, affected, jobs))
 
 
 def pull(
@@ -132,8 +123,8 @@ def pull(
     """Fetch the documents of servers anew without asking; `generate` then applies them."""
     from mcpgen.factory.workspace import commands
 
-    request = _request(servers, affected, jobs)
-    return _show(printer, lambda progress: commands.pull(request, progress, is_dry_run=dry_run))
+    run = partial(commands.pull, is_dry_run=dry_run)
+    return _show(printer, run, _request(servers, affected, jobs))
 
 
 def changelog(
@@ -153,13 +144,8 @@ def changelog(
     from mcpgen.factory.workspace import commands
 
     level = Level[fail_on.name] if fail_on else None
-    request = _request(servers, affected, jobs)
-    return _show(
-        printer,
-        lambda progress: commands.changelog(
-            request, against, GenerateOptions(), progress, fail_on=level
-        ),
-    )
+    run = partial(commands.changelog, against=against, fail_on=level)
+    return _show(printer, run, _request(servers, affected, jobs))
 
 
 def run_tests(
@@ -172,8 +158,7 @@ def run_tests(
     """Run the tests of servers, each with pytest in its own folder."""
     from mcpgen.factory.workspace import commands
 
-    request = _request(servers, affected, jobs)
-    return _show(printer, lambda progress: commands.test(request, progress))
+    return _show(printer, commands.test, _request(servers, affected, jobs))
 
 
 def upgrade(
@@ -194,8 +179,8 @@ def upgrade(
     from mcpgen.factory.workspace import commands
 
     options = GenerateOptions(dry_run=dry_run, diff=diff)
-    request = _request(servers, jobs=jobs)
-    return _show(printer, lambda progress: commands.upgrade(request, to, options, progress))
+    run = partial(commands.upgrade, to=to, options=options)
+    return _show(printer, run, _request(servers, jobs=jobs))
 
 
 def add_to(app: typer.Typer) -> None:
@@ -220,30 +205,18 @@ def _request(
     return Request(Path.cwd(), tuple(servers or ()), only_affected, jobs)
 
 
-def _run_in_workspace(printer: Printer, run: Callable[[], int]) -> int:
-    """Run, or report why no workspace was found."""
-    from mcpgen.factory.workspace.members import WorkspaceRefusedError
-
-    try:
-        return run()
-    except WorkspaceRefusedError as refused:
-        printer.problems(refused.problems)
-        return printer.finish(refused.outcome)
-
-
-def _show(printer: Printer, run: Callable[[Progress], WorkspaceReport]) -> int:
-    def show() -> int:
-        with printer.progress() as progress:
-            report = run(progress)
-        for result in report.servers:
-            _show_server(printer, result)
-        printer.problems(report.problems)
-        for file, done in report.root_files.items():
-            printer.result(f"{visible(file)}: {done}")
-        _sum_up(printer, report)
-        return printer.finish(report.outcome)
-
-    return _run_in_workspace(printer, show)
+def _show(
+    printer: Printer, run: Callable[[Request, Progress], WorkspaceReport], request: Request
+) -> int:
+    with printer.progress() as progress:
+        report = run(request, progress)
+    for result in report.servers:
+        _show_server(printer, result)
+    printer.problems(report.problems)
+    for file, done in report.root_files.items():
+        printer.result(f"{visible(file)}: {done}")
+    _sum_up(printer, report)
+    return printer.finish(report.outcome)
 
 
 def _show_server(printer: Printer, result: ServerResult) -> None:
@@ -288,17 +261,12 @@ def _sum_up(printer: Printer, report: WorkspaceReport) -> None:
 
 def _collect_changes(result: ServerResult) -> dict[str, Any]:
     """Return the changes of a server's tools for JSON output, if requested."""
-    from mcpgen.cli.output.summary import collect_changelog_facts
+    from mcpgen.cli.output.summary import collect_report_facts
 
     report = result.changelog
     if report is None or report.changelog is None:
         return {}
-    return {
-        "since": report.since,
-        "version": report.version,
-        "suggested_version": report.suggested_version,
-        **collect_changelog_facts(report.changelog),
-    }
+    return collect_report_facts(report, report.changelog)
 
 
 def _print_columns(printer: Printer, rows: list[dict[str, str]]) -> None:

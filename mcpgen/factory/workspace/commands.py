@@ -8,18 +8,14 @@ from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mcpgen.changelog import Level
 from mcpgen.diagnostics import Problems
+from mcpgen.factory.packages import WorkspaceRefusedError
 from mcpgen.factory.workspace import root_files, tasks
 from mcpgen.factory.workspace.fleet import ServerResult, Task, run_fleet, usable_cores
-from mcpgen.factory.workspace.members import (
-    Apart,
-    Server,
-    Workspace,
-    WorkspaceRefusedError,
-    open_workspace,
-)
+from mcpgen.factory.workspace.members import Server, Workspace, open_workspace
 from mcpgen.factory.workspace.stamps import Stamps, list_installed
 from mcpgen.ir.workspace import INVENTORY_COLUMNS
 from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, worst
@@ -32,7 +28,6 @@ class Request(Struct, frozen=True):
     names: Sequence[str] = ()  # empty: all of them
     only_affected: bool = False  # those that changed after a clean run
     jobs: int | None = None  # None: one per core, if a server is enough work
-    cache: Path | None = None  # None: the user's cache folder
 
 
 class WorkspaceReport(Struct, frozen=True):
@@ -46,23 +41,14 @@ class WorkspaceReport(Struct, frozen=True):
     root_files: Mapping[str, str] = field(default_factory=dict)  # path -> "written", "to write"
 
 
-class Listing(Struct, frozen=True):
-    """The servers of a workspace, one row each, and those that are not members."""
-
-    root: Path
-    rows: list[dict[str, str]]
-    apart: tuple[Apart, ...]
-
-
-def list_servers(request: Request) -> Listing:
-    """Return the servers; raise what `open_workspace` and `select` raise."""
+def list_servers(request: Request) -> tuple[Workspace, list[dict[str, str]]]:
+    """Return the workspace, and one row per selected server."""
     workspace = open_workspace(request.here)
     servers, _ = _select_unchecked(workspace, request)
-    rows = root_files.inventory(servers, INVENTORY_COLUMNS)
-    return Listing(workspace.root, rows, workspace.apart)
+    return workspace, root_files.inventory(servers, INVENTORY_COLUMNS)
 
 
-def generate(request: Request, options: GenerateOptions, progress: Progress) -> WorkspaceReport:
+def generate(request: Request, progress: Progress, options: GenerateOptions) -> WorkspaceReport:
     """Regenerate servers and the blocks of the files at the root."""
     workspace = open_workspace(request.here)
     _refuse_other_version(workspace)
@@ -78,10 +64,8 @@ def check(request: Request, progress: Progress) -> WorkspaceReport:
     rules = _rules_of(workspace)
     task = partial(tasks.check_server, rules)
     # A check takes milliseconds, less than the start of a process.
-    alone = request.jobs or 1
-    results, unaffected = _run(
-        workspace, request, "check", task, progress, rules=repr(rules), jobs=alone
-    )
+    request = replace(request, jobs=request.jobs or 1)
+    results, unaffected = _run(workspace, request, "check", task, progress, rules=repr(rules))
     problems = Problems()
     root_files.stale_files(workspace, problems)
     return WorkspaceReport(
@@ -97,23 +81,18 @@ def pull(request: Request, progress: Progress, *, is_dry_run: bool) -> Workspace
     """Fetch the documents of servers again from their sources."""
     workspace = open_workspace(request.here)
     _refuse_other_version(workspace)
-    task = partial(tasks.pull_server, is_dry_run, GenerateOptions())
+    task = partial(tasks.pull_server, is_dry_run)
     servers, unaffected = _select_unchecked(workspace, request)
     results = run_fleet(task, servers, request.jobs or usable_cores(), progress)
     return WorkspaceReport(workspace.root, _worst(results), results, unaffected)
 
 
 def changelog(
-    request: Request,
-    against: str | None,
-    options: GenerateOptions,
-    progress: Progress,
-    *,
-    fail_on: Level | None = None,
+    request: Request, progress: Progress, against: str | None, *, fail_on: Level | None = None
 ) -> WorkspaceReport:
     """Grade the changes in the tools of servers, as `pipeline.changelog` does for one."""
     workspace = open_workspace(request.here)
-    task = partial(tasks.compare_server, against, fail_on, options)
+    task = partial(tasks.compare_server, against, fail_on)
     servers, unaffected = _select_unchecked(workspace, request)
     results = run_fleet(task, servers, request.jobs or usable_cores(), progress)
     return WorkspaceReport(workspace.root, _worst(results), results, unaffected)
@@ -128,7 +107,7 @@ def test(request: Request, progress: Progress) -> WorkspaceReport:
 
 
 def upgrade(
-    request: Request, to: str, options: GenerateOptions, progress: Progress
+    request: Request, progress: Progress, to: str, options: GenerateOptions
 ) -> WorkspaceReport:
     """Regenerate servers with the running mcpgen; `to` is the new pin, "" keeps the old one.
 
@@ -152,14 +131,13 @@ def _run(
     progress: Progress,
     *,
     rules: str = "",
-    jobs: int | None = None,
 ) -> tuple[tuple[ServerResult, ...], int]:
     """Return the results, and the number of servers that did not change."""
     servers = workspace.select(request.names, request.here)
-    jobs = jobs or request.jobs or usable_cores()
+    jobs = request.jobs or usable_cores()
     if not request.only_affected:
         return run_fleet(task, servers, jobs, progress), 0
-    stamps = Stamps(command, rules, request.cache)
+    stamps = Stamps(command, rules)
     before = {server.path: stamps.stamp(server.target) for server in servers}
     affected = [server for server in servers if not stamps.knows(before[server.path])]
     results = run_fleet(task, affected, jobs, progress)
@@ -177,7 +155,7 @@ def _select_unchecked(workspace: Workspace, request: Request) -> tuple[Sequence[
     servers = workspace.select(request.names, request.here)
     if not request.only_affected:
         return servers, 0
-    stamps = Stamps("check", repr(_rules_of(workspace)), request.cache)
+    stamps = Stamps("check", repr(_rules_of(workspace)))
     affected = [each for each in servers if not stamps.knows(stamps.stamp(each.target))]
     return affected, len(servers) - len(affected)
 

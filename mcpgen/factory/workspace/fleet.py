@@ -91,7 +91,7 @@ def run_fleet(
             if server.path not in done:  # its process died, or it was waiting then
                 _run_pool(task, [server], 1, note)
                 if server.path not in done:
-                    note(_report_dead_process(server))
+                    note(_report_bug(server, "its process died", ""))
     return tuple(done[server.path] for server in servers)
 
 
@@ -135,11 +135,6 @@ def _attempt(task: Task, server: Server) -> ServerResult:
         return _report_bug(server, type(bug).__name__, traceback.format_exc())
 
 
-def _report_dead_process(server: Server) -> ServerResult:
-    return _report_bug(server, "its process died", "")
-
-
 def _report_bug(server: Server, what: str, details: str) -> ServerResult:
-    message = f"bug in mcpgen ({what})"
-    problem = Diagnostic("bug", Severity.ERROR, message)
+    problem = Diagnostic("bug", Severity.ERROR, f"bug in mcpgen ({what})")
     return ServerResult(server.path, Outcome.BUG, "stopped by a bug", (problem,), traceback=details)

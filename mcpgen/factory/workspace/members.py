@@ -3,43 +3,19 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from mcpgen.diagnostics import Location, Problems, did_you_mean
+from mcpgen.factory.packages import WorkspaceRefusedError
 from mcpgen.ir.file_set import MANIFEST_FILE
 from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings, list_owners
 from mcpgen.pipeline.options import Outcome
 from mcpgen.pipeline.project.workspace import apart_because, read_workspace
 
-_ONE_WORKSPACE = "a server belongs to one workspace, which defines its pin and owners"
-
-
-class WorkspaceRefusedError(Exception):
-    """A workspace that cannot be used; `problems` contains the reasons."""
-
-    def __init__(self, problems: Problems, outcome: Outcome) -> None:
-        super().__init__()
-        self.problems = problems
-        self.outcome = outcome
-
-    @classmethod
-    def because(
-        cls,
-        rule: str,
-        message: str,
-        outcome: Outcome,
-        *,
-        at: Location | None = None,
-        why: str = "",
-        help: str = "",
-    ) -> WorkspaceRefusedError:
-        """Return the error for one problem."""
-        problems = Problems()
-        problems.error(rule, message, at=at, why=why, help=help)
-        return cls(problems, outcome)
+ONE_WORKSPACE = "a server belongs to one workspace, which defines its pin and owners"
 
 
 class Server(Struct, frozen=True):
@@ -50,20 +26,13 @@ class Server(Struct, frozen=True):
     owners: tuple[str, ...] = ()
 
 
-class Apart(Struct, frozen=True):
-    """A server in the folders of the workspace that is not a member, and the reason."""
-
-    path: str
-    reason: str
-
-
 class Workspace(Struct, frozen=True):
     """The servers of a workspace, by path."""
 
     root: Path
     settings: WorkspaceSettings
     servers: tuple[Server, ...]
-    apart: tuple[Apart, ...] = ()
+    apart: Mapping[str, str] = field(default_factory=dict)  # server path -> why it is no member
 
     def select(self, names: Sequence[str], here: Path) -> tuple[Server, ...]:
         """Return the servers with these names, or all.
@@ -101,11 +70,11 @@ class Workspace(Struct, frozen=True):
             )
         if not found:
             names = [server.path.rpartition("/")[2] for server in self.servers]
-            apart = [each for each in self.apart if path in (each.path, Path(each.path).name)]
+            apart = [each for each in self.apart if path in (each, Path(each).name)]
             problems.error(
                 "unknown-server",
                 f"the workspace has no server `{name}`",
-                why=f"{apart[0].path} is not a member: {apart[0].reason}" if apart else "",
+                why=f"{apart[0]} is not a member: {self.apart[apart[0]]}" if apart else "",
                 help=did_you_mean(
                     path.rpartition("/")[2], names, "`mcpgen ws list` shows all of them"
                 ),
@@ -153,7 +122,7 @@ def open_workspace(here: Path) -> Workspace:
             f"the workspace {root} is inside the workspace {roots[1]}",
             Outcome.REJECTED,
             at=Location(WORKSPACE_FILE),
-            why=_ONE_WORKSPACE,
+            why=ONE_WORKSPACE,
             help=f"delete one of the two {WORKSPACE_FILE}",
         )
     settings = read_workspace(root, problems)
@@ -188,7 +157,7 @@ def _build_workspace(root: Path, settings: WorkspaceSettings, problems: Problems
     for pattern in settings.file.owners:
         if paths and not any(fnmatch.fnmatchcase(path, pattern) for path in paths):
             _report_unmatched(pattern, "no server", settings.at(("owners", pattern)), problems)
-    left_out = tuple(Apart(path, reason) for path, reason in apart.items() if reason is not None)
+    left_out = {path: reason for path, reason in apart.items() if reason is not None}
     return Workspace(root, settings, servers, left_out)
 
 
@@ -232,7 +201,7 @@ def _refuse_nested(root: Path, paths: set[str], problems: Problems) -> None:
             "nested-workspace",
             f"the workspace {folder} is inside this one",
             at=Location(f"{folder}/{WORKSPACE_FILE}"),
-            why=_ONE_WORKSPACE,
+            why=ONE_WORKSPACE,
             help=f"delete one of the two {WORKSPACE_FILE}",
         )
 

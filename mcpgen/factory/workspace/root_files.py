@@ -19,14 +19,15 @@ from msgspec.structs import replace
 from packaging.version import Version
 
 from mcpgen.diagnostics import Location, Problems
-from mcpgen.factory.workspace.members import Server, Workspace, WorkspaceRefusedError
+from mcpgen.factory.packages import WorkspaceRefusedError
+from mcpgen.factory.workspace.members import ONE_WORKSPACE, Server, Workspace
 from mcpgen.factory.workspace.stamps import LEFT_BY_TOOLS
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
 from mcpgen.ir.workspace import WORKSPACE_FILE, VersionPin
 from mcpgen.pipeline.manifest_schema import render_manifest_schema
 from mcpgen.pipeline.options import Outcome
 from mcpgen.pipeline.project.disk import report_system_fault, write_atomically
-from mcpgen.pipeline.project.workspace import ServerFacts, format_table, read_server_facts
+from mcpgen.pipeline.project.workspace import format_table, read_server_facts
 from mcpgen.text.prose import text_lines
 
 
@@ -73,21 +74,18 @@ def inventory(servers: Sequence[Server], columns: Sequence[str]) -> list[dict[st
     """Return one row per server, with these columns."""
     rows = []
     for server in servers:
-        cells = _make_cells(server, read_server_facts(server.target))
+        facts = read_server_facts(server.target)
+        cells = {
+            "server": server.path,
+            "api": facts.api,
+            "version": facts.version,
+            "tools": "" if facts.tools is None else f"{facts.tools:,}",
+            "tokens": "" if facts.tokens is None else f"{facts.tokens:,}",
+            "owner": " ".join(server.owners),
+            "tests": facts.tests,
+        }
         rows.append({column: cells[column] or _UNKNOWN for column in columns})
     return rows
-
-
-def _make_cells(server: Server, facts: ServerFacts) -> dict[str, str]:
-    return {
-        "server": server.path,
-        "api": facts.api,
-        "version": facts.version,
-        "tools": "" if facts.tools is None else f"{facts.tools:,}",
-        "tokens": "" if facts.tokens is None else f"{facts.tokens:,}",
-        "owner": " ".join(server.owners),
-        "tests": facts.tests,
-    }
 
 
 def blocks(workspace: Workspace) -> Iterator[Block]:
@@ -252,13 +250,10 @@ def write_pin(workspace: Workspace) -> None:
     at = workspace.settings.at(("mcpgen",))
     text = path.read_bytes().decode("utf-8")
     lines = text_lines(text)
-    lines[at.line - 1] = _with_pin(lines[at.line - 1], at, workspace.settings.mcpgen.text)
+    line, start = lines[at.line - 1], at.column - 1
+    pin = workspace.settings.mcpgen.text
+    lines[at.line - 1] = f'{line[:start]}"{pin}"{line[start + at.width :]}'
     replace_file(path, "".join(lines).encode())
-
-
-def _with_pin(line: str, at: Location, pin: str) -> str:
-    start = at.column - 1
-    return f'{line[:start]}"{pin}"{line[start + at.width :]}'
 
 
 _TEXT = """\
@@ -304,7 +299,7 @@ def make_first_file(here: Path) -> FirstFile:
                 f"{folder} is already a workspace",
                 Outcome.USAGE,
                 at=Location((folder / WORKSPACE_FILE).as_posix()),
-                why="a server belongs to one workspace, which defines its pin and owners",
+                why=ONE_WORKSPACE,
                 help="add missing servers to its `servers`; `mcpgen ws list` shows the others",
             )
     servers = tuple(sorted(_servers(here)))

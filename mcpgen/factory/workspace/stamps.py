@@ -36,8 +36,8 @@ _LEFT_BY_RUNS = frozenset(
 class Stamps:
     """The stamps of one command with certain `rules`."""
 
-    def __init__(self, command: str, rules: str = "", cache: Path | None = None) -> None:
-        self._folder = (cache or user_cache()) / "stamps"
+    def __init__(self, command: str, rules: str) -> None:
+        self._folder = user_cache() / "stamps"
         tools = sorted(toolchain().items())
         python = sys.version_info[:3]
         self._salt = repr((command, rules, python, tools, code_digest())).encode()

@@ -56,9 +56,9 @@ def generate_server(options: GenerateOptions, server: Server) -> ServerResult:
     )
 
 
-def pull_server(is_dry_run: bool, options: GenerateOptions, server: Server) -> ServerResult:
+def pull_server(is_dry_run: bool, server: Server) -> ServerResult:
     """Fetch a server's document again from its source."""
-    fetched = pull(server.target, None, options, _ignore)
+    fetched = pull(server.target, None, GenerateOptions(), _ignore)
     if any(problem.code == "no-document" for problem in fetched.problems):
         return ServerResult(server.path, Outcome.DONE, "has no document")
     outcome = fetched.outcome
@@ -75,11 +75,9 @@ def pull_server(is_dry_run: bool, options: GenerateOptions, server: Server) -> S
     )
 
 
-def compare_server(
-    against: str | None, fail_on: Level | None, options: GenerateOptions, server: Server
-) -> ServerResult:
+def compare_server(against: str | None, fail_on: Level | None, server: Server) -> ServerResult:
     """Grade the changes in a server's tools."""
-    report = changelog(server.target, against, options, _ignore, fail_on=fail_on)
+    report = changelog(server.target, against, GenerateOptions(), _ignore, fail_on=fail_on)
     if report.changelog is None:
         summary = _describe_end(report.outcome, "")
     else:

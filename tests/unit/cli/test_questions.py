@@ -9,12 +9,12 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from mcpgen.cli.questions import Order, ask, parse_answer
+from mcpgen.cli.questions import ask, parse_answer
 
 ENTER, CTRL_C = "\r", "\x03"
 
 
-def answering(keys: str, *given: object) -> Order:
+def answering(keys: str, *given: object) -> tuple[str, Path | None, str, dict[str, str]]:
     with create_pipe_input() as keyboard, create_app_session(keyboard, DummyOutput()):
         keyboard.send_text(keys)
         return ask(*given)  # type: ignore[arg-type]  # each test gives what it leaves unasked
@@ -24,12 +24,14 @@ def test_what_was_not_given_is_asked_for(tmp_path: Path) -> None:
     document = tmp_path / "api.yaml"
     document.touch()
 
-    order = answering(f"{document}{ENTER}pets{ENTER * 7}", None, None, "", {})
+    source, directory, name, answers = answering(
+        f"{document}{ENTER}pets{ENTER * 7}", None, None, "", {}
+    )
 
-    assert order.source == str(document)
-    assert order.name == "pets"
-    assert order.directory == Path("pets-mcp")
-    assert order.answers == {
+    assert source == str(document)
+    assert name == "pets"
+    assert directory == Path("pets-mcp")
+    assert answers == {
         "namespace": "com.example",
         "python_version": "3.13",
         "github_workflow": "no",
@@ -42,16 +44,16 @@ def test_what_was_given_is_not_asked_for() -> None:
     given = {"namespace": "org.pets", "python_version": "3.12"}
     given |= {"github_workflow": "yes", "pre_commit": "no", "vendor_runtime": "no"}
 
-    order = answering("", "a.yaml", Path("there"), "pets", given)
+    answers = answering("", "a.yaml", Path("there"), "pets", given)
 
-    assert order == Order("a.yaml", Path("there"), "pets", given)
+    assert answers == ("a.yaml", Path("there"), "pets", given)
 
 
 def test_everything_but_the_source_may_be_left_to_the_generator() -> None:
-    order = answering(ENTER * 7, "https://pets.example/a.json", None, "", {})
+    _, directory, name, _ = answering(ENTER * 7, "https://pets.example/a.json", None, "", {})
 
-    assert order.name == ""
-    assert order.directory is None
+    assert name == ""
+    assert directory is None
 
 
 def test_control_c_ends_the_questions() -> None:
