@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -93,17 +93,14 @@ class Bench:
             if _fails(lambda case=case: suite.run(case)):  # type: ignore[misc]
                 return case.id, True
         for name in _OF_THE_WHOLE:
-            check = getattr(suite, name, None)
-            if check is not None and _fails(check):
+            if _fails(getattr(suite, name)):
                 return name, False
         return "", False
 
     def _all_cases(self) -> Iterator[Case]:
         """Every case, the first of each tool before the second of any."""
-        longest = max(map(len, self._cases.values()), default=0)
-        for number in range(longest):
-            for cases in self._cases.values():
-                yield from cases[number : number + 1]
+        for row in zip_longest(*self._cases.values()):
+            yield from filter(None, row)
 
 
 def _fails(test: Callable[[], object]) -> bool:
@@ -114,13 +111,7 @@ def _fails(test: Callable[[], object]) -> bool:
     return False
 
 
-OPERATORS: Final = {
-    **{name: (does, "handlers") for name, (does, _) in HANDLER_OPERATORS.items()},
-    **{name: (does, "contracts") for name, (does, _) in CONTRACT_OPERATORS.items()},
-    **{name: (does, "argument schemas") for name, does in SCHEMA_OPERATORS.items()},
-    **{name: (does, "server contract") for name, does in SERVER_OPERATORS.items()},
-}
-"""What each operator does, and where, by its id."""
+OPERATORS: Final = (*HANDLER_OPERATORS, *CONTRACT_OPERATORS, *SCHEMA_OPERATORS, *SERVER_OPERATORS)
 
 
 class UnsoundSuiteError(Exception):
@@ -164,13 +155,10 @@ def choose_mutants(mutants: Sequence[Mutant], most: int) -> list[Mutant]:
     by_operator: dict[str, list[Mutant]] = {}
     for mutant in sorted(mutants, key=lambda each: hashlib.sha256(each.id.encode()).digest()):
         by_operator.setdefault(mutant.operator, []).append(mutant)
-    in_turn = [each for row in zip_longest(*_order_operators(by_operator)) for each in row if each]
+    by_turn = (by_operator[name] for name in OPERATORS if name in by_operator)
+    in_turn = [each for row in zip_longest(*by_turn) for each in row if each]
     wanted = {mutant.id for mutant in in_turn[:most]}
     return [mutant for mutant in mutants if mutant.id in wanted]
-
-
-def _order_operators(by_operator: dict[str, list[Mutant]]) -> Iterator[list[Mutant]]:
-    return (by_operator[operator] for operator in OPERATORS if operator in by_operator)
 
 
 def run_campaign(
@@ -196,7 +184,7 @@ def run_campaign(
     return Campaign(len(mutants), tuple(verdicts))
 
 
-_bench: list[Any] = []  # of a worker process, which has one package
+_bench: list[Bench] = []  # of a worker process, which has one package
 
 
 def _begin(project: str) -> None:
@@ -205,10 +193,8 @@ def _begin(project: str) -> None:
 
 
 def _failure() -> str:
-    bench: Bench = _bench[0]
-    return bench.failure()
+    return _bench[0].failure()
 
 
 def _judge(mutant: Mutant) -> Verdict:
-    bench: Bench = _bench[0]
-    return bench.judge(mutant)
+    return _bench[0].judge(mutant)

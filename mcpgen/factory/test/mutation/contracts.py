@@ -78,8 +78,8 @@ def make_contract_mutants(package: PackageFiles) -> Iterator[Mutant]:
     """Make every mutant of what the contracts say beside their schemas, by tool."""
     for tool in package.tools:
         contract = Contract(package, tool)
-        for _, make in OPERATORS.values():
-            yield from make(contract)
+        made = (mutant for make in _MAKERS for mutant in make(contract))
+        yield from sorted(made, key=lambda mutant: OPERATORS.index(mutant.operator))
 
 
 def _change_method(contract: Contract) -> Iterator[Mutant]:
@@ -90,55 +90,29 @@ def _change_method(contract: Contract) -> Iterator[Mutant]:
     )
 
 
-def _list_parameters(contract: Contract) -> Iterator[tuple[Tokens, JsonObject]]:
+def _change_parameters(contract: Contract) -> Iterator[Mutant]:
     for number, parameter in enumerate(contract.request.get("parameters", ())):
-        yield ("request", "parameters", str(number)), parameter
-
-
-def _rename_parameter(contract: Contract) -> Iterator[Mutant]:
-    for tokens, parameter in _list_parameters(contract):
-        other = f"{parameter['name']}_"
-        what = f"`{parameter['name']}` became `{other}`"
-        yield contract.mutant("contract-name", (*tokens, "name"), other, what)
-
-
-def _move_parameter(contract: Contract) -> Iterator[Mutant]:
-    for tokens, parameter in _list_parameters(contract):
-        other = _OTHER_PLACE.get(parameter["in"])
-        if other:
-            what = f"`{parameter['name']}` moved from {parameter['in']} to {other}"
+        tokens: Tokens = ("request", "parameters", str(number))
+        name, place, style = parameter["name"], parameter["in"], parameter.get("style", "")
+        what = f"`{name}` became `{name}_`"
+        yield contract.mutant("contract-name", (*tokens, "name"), f"{name}_", what)
+        if other := _OTHER_PLACE.get(place):
+            what = f"`{name}` moved from {place} to {other}"
             yield contract.mutant("contract-place", (*tokens, "in"), other, what)
-
-
-def _drop_rule(contract: Contract) -> Iterator[Mutant]:
-    for tokens, parameter in _list_parameters(contract):
-        what = f"the rule of `{parameter['name']}` is gone"
-        yield contract.mutant("dropped-rule", tokens, GONE, what)
-
-
-def _change_style(contract: Contract) -> Iterator[Mutant]:
-    for tokens, parameter in _list_parameters(contract):
-        style = parameter.get("style", "")
-        other = _OTHER_STYLE.get(style, "")
-        if other and other in _STYLES_OF.get(parameter["in"], {other}):
-            rule = equivalence.of_style(contract.entry, contract.with_type(parameter), other)
-            what = f"the style of `{parameter['name']}` is `{other}`, not `{style}`"
+        yield contract.mutant("dropped-rule", tokens, GONE, f"the rule of `{name}` is gone")
+        typed = contract.with_type(parameter)
+        other = _OTHER_STYLE.get(style)
+        if other and other in _STYLES_OF.get(place, {other}):
+            rule = equivalence.of_style(contract.entry, typed, other)
+            what = f"the style of `{name}` is `{other}`, not `{style}`"
             yield contract.mutant("flipped-style", (*tokens, "style"), other, what, rule)
-
-
-def _flip_explode(contract: Contract) -> Iterator[Mutant]:
-    for tokens, parameter in _list_parameters(contract):
-        if parameter.get("style"):
+        if style:
             explode = not parameter.get("explode", False)
-            rule = equivalence.of_explode(contract.entry, contract.with_type(parameter))
-            what = f"`explode` of `{parameter['name']}` is {str(explode).lower()}"
+            rule = equivalence.of_explode(contract.entry, typed)
+            what = f"`explode` of `{name}` is {str(explode).lower()}"
             yield contract.mutant("flipped-explode", (*tokens, "explode"), explode, what, rule)
-
-
-def _escape_reserved(contract: Contract) -> Iterator[Mutant]:
-    for tokens, parameter in _list_parameters(contract):
         if parameter.get("allow_reserved"):
-            what = f"reserved characters of `{parameter['name']}` are escaped"
+            what = f"reserved characters of `{name}` are escaped"
             yield contract.mutant("escaped-reserved", (*tokens, "allow_reserved"), False, what)
 
 
@@ -150,21 +124,16 @@ def _swap_arguments(contract: Contract) -> Iterator[Mutant]:
         yield contract.mutant("swapped-arguments", ("arguments",), swapped, what)
 
 
-def _change_media_type(contract: Contract) -> Iterator[Mutant]:
+def _change_body(contract: Contract) -> Iterator[Mutant]:
     for number, entry in enumerate(contract.request.get("body", {}).get("media_types", ())):
+        tokens: Tokens = ("request", "body", "media_types", str(number))
         kind = entry["media_type"]
         other = _OTHER_MEDIA_TYPE.get(kind, "application/json")
-        tokens = ("request", "body", "media_types", str(number), "media_type")
         what = f"the body is `{other}`, not `{kind}`"
-        yield contract.mutant("wrong-media-type", tokens, other, what)
-
-
-def _drop_encoding(contract: Contract) -> Iterator[Mutant]:
-    for number, entry in enumerate(contract.request.get("body", {}).get("media_types", ())):
+        yield contract.mutant("wrong-media-type", (*tokens, "media_type"), other, what)
         for name in entry.get("encoding", {}):
-            tokens = ("request", "body", "media_types", str(number), "encoding", name)
             what = f"how `{name}` of the body travels is forgotten"
-            yield contract.mutant("lost-encoding", tokens, GONE, what)
+            yield contract.mutant("lost-encoding", (*tokens, "encoding", name), GONE, what)
 
 
 def _change_accept(contract: Contract) -> Iterator[Mutant]:
@@ -174,64 +143,44 @@ def _change_accept(contract: Contract) -> Iterator[Mutant]:
         yield contract.mutant("wrong-accept", ("request", "accept"), accept, what)
 
 
-def _drop_credentials(contract: Contract) -> Iterator[Mutant]:
-    if any(contract.request.get("security", ())):
-        what = "no credential is sent"
-        yield contract.mutant("no-credential", ("request", "security"), [], what)
-
-
-def _list_credentials(contract: Contract) -> Iterator[tuple[Tokens, JsonObject, str]]:
-    """Each scheme of each alternative, with where the alternative stands."""
-    for number, requirement in enumerate(contract.request.get("security", ())):
-        for scheme in requirement:
-            yield ("request", "security", str(number)), requirement, scheme
-
-
-def _drop_one_credential(contract: Contract) -> Iterator[Mutant]:
-    for tokens, requirement, scheme in _list_credentials(contract):
-        less = {name: scopes for name, scopes in requirement.items() if name != scheme}
-        if less:
-            what = f"`{scheme}` is not sent along"
-            yield contract.mutant("less-credentials", tokens, less, what)
-
-
-def _swap_credential(contract: Contract) -> Iterator[Mutant]:
-    for tokens, requirement, scheme in _list_credentials(contract):
-        others = sorted(contract.package.server["security_schemes"].keys() - requirement.keys())
-        for other in others[:1]:
-            swapped = {(other if name == scheme else name): it for name, it in requirement.items()}
-            what = f"`{other}` is sent in place of `{scheme}`"
-            yield contract.mutant("wrong-credential", tokens, swapped, what)
-
-
-def _add_credential(contract: Contract) -> Iterator[Mutant]:
+def _change_credentials(contract: Contract) -> Iterator[Mutant]:
+    at = ("request", "security")
+    requirements = contract.request.get("security", ())
     schemes = sorted(contract.package.server.get("security_schemes", {}))
-    if schemes and not any(contract.request.get("security", ())):
+    if any(requirements):
+        yield contract.mutant("no-credential", at, [], "no credential is sent")
+    elif schemes:
         what = f"`{schemes[0]}` is sent where no credential belongs"
-        value: list[JsonObject] = [{schemes[0]: []}]
-        yield contract.mutant("needless-credential", ("request", "security"), value, what)
+        yield contract.mutant("needless-credential", at, [{schemes[0]: []}], what)
+    for number, requirement in enumerate(requirements):
+        for scheme in requirement:
+            tokens = (*at, str(number))
+            less = {name: scopes for name, scopes in requirement.items() if name != scheme}
+            if less:
+                what = f"`{scheme}` is not sent along"
+                yield contract.mutant("less-credentials", tokens, less, what)
+            for other in [name for name in schemes if name not in requirement][:1]:
+                swapped = {
+                    (other if name == scheme else name): scopes
+                    for name, scopes in requirement.items()
+                }
+                what = f"`{other}` is sent in place of `{scheme}`"
+                yield contract.mutant("wrong-credential", tokens, swapped, what)
 
 
 def _change_result_key(contract: Contract) -> Iterator[Mutant]:
     key = contract.entry.get("result_key", "")
     if "outputSchema" not in contract.entry["listing"]:
         return
-    if key:
-        rule = equivalence.of_result_key(contract.entry)
-        what = "the result is no longer wrapped"
-        yield contract.mutant("result-key", ("result_key",), "", what, rule)
-    else:
-        what = "the result is wrapped"
-        yield contract.mutant("result-key", ("result_key",), "result", what)
+    rule = equivalence.of_result_key(contract.entry) if key else ""
+    what = f"the result is {'no longer ' if key else ''}wrapped"
+    yield contract.mutant("result-key", ("result_key",), "" if key else "result", what, rule)
 
 
-def _drop_default(contract: Contract) -> Iterator[Mutant]:
+def _drop_names(contract: Contract) -> Iterator[Mutant]:
     for name in contract.entry.get("defaults", {}):
         what = f"the default of `{name}` is gone"
         yield contract.mutant("dropped-default", ("defaults", name), GONE, what)
-
-
-def _drop_wire_name(contract: Contract) -> Iterator[Mutant]:
     for name in contract.entry.get("wire_names", {}):
         what = f"`{name}` travels under the name that the tool has for it"
         yield contract.mutant("wire-name", ("wire_names", name), GONE, what)
@@ -247,30 +196,26 @@ def _flip_annotation(contract: Contract) -> Iterator[Mutant]:
             yield contract.mutant("flipped-annotation", tokens, not value, what, rule)
 
 
-Make = Callable[[Contract], Iterator[Mutant]]
-OPERATORS: dict[str, tuple[str, Make]] = {
-    "contract-verb": ("another HTTP method", _change_method),
-    "contract-name": ("a parameter under another name", _rename_parameter),
-    "contract-place": ("a parameter in another place of the request", _move_parameter),
-    "dropped-rule": ("a parameter whose rule is gone", _drop_rule),
-    "flipped-style": ("another style of a parameter", _change_style),
-    "flipped-explode": ("`explode` the other way round", _flip_explode),
-    "escaped-reserved": ("reserved characters that must stay are escaped", _escape_reserved),
-    "swapped-arguments": ("two arguments in each other's place", _swap_arguments),
-    "wrong-media-type": ("a body of another media type", _change_media_type),
-    "lost-encoding": ("a member of a form that travels differently", _drop_encoding),
-    "wrong-accept": ("another media type is asked for", _change_accept),
-    "no-credential": ("no credential", _drop_credentials),
-    "less-credentials": ("one credential of two that belong together", _drop_one_credential),
-    "wrong-credential": ("another credential", _swap_credential),
-    "needless-credential": ("a credential where none belongs", _add_credential),
-    "result-key": ("a result in another shape", _change_result_key),
-    "dropped-default": ("a default that is not sent", _drop_default),
-    "wire-name": ("a member of an argument under its own name", _drop_wire_name),
-    "flipped-annotation": ("an annotation that says the opposite", _flip_annotation),
-}
-"""What each operator does, by its id, and how."""
-
+_MAKERS: tuple[Callable[[Contract], Iterator[Mutant]], ...] = (
+    _change_method,
+    _change_parameters,
+    _swap_arguments,
+    _change_body,
+    _change_accept,
+    _change_credentials,
+    _change_result_key,
+    _drop_names,
+    _flip_annotation,
+)
+OPERATORS = tuple(
+    """
+    contract-verb contract-name contract-place dropped-rule flipped-style flipped-explode
+    escaped-reserved swapped-arguments wrong-media-type lost-encoding wrong-accept no-credential
+    less-credentials wrong-credential needless-credential result-key dropped-default wire-name
+    flipped-annotation
+    """.split()
+)
+"""The ids of the faults, in the order in which a tool's mutants are made and chosen."""
 
 _BOUNDS = (
     "exclusiveMaximum", "exclusiveMinimum", "maxItems", "maxLength", "maxProperties", "maximum",
@@ -281,12 +226,11 @@ _MAPS = ("$defs", "properties", "patternProperties")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _ONES = ("additionalProperties", "items", "then", "else")
 
-SCHEMA_OPERATORS = {
-    "dropped-required": "a member may be missing that must not",
-    "extra-members": "members that nobody described are let through",
-    **{f"dropped-{keyword}": f"`{keyword}` is gone" for keyword in _DROPPED},
-}
-"""What each operator does, by its id."""
+SCHEMA_OPERATORS = (
+    "dropped-required",
+    "extra-members",
+    *(f"dropped-{keyword}" for keyword in _DROPPED),
+)
 
 
 def make_schema_mutants(package: PackageFiles) -> Iterator[Mutant]:
@@ -338,16 +282,14 @@ def _walk_subschemas(schema: Any, tokens: Tokens) -> Iterator[tuple[Tokens, Json
         yield from _walk_subschemas(schema.get(key), (*tokens, key))
 
 
-SERVER_OPERATORS = {
-    "credential-name": "a key under another name",
-    "credential-place": "a key in another place of the request",
-    "credential-scheme": "`basic` in place of `bearer`, and the other way round",
-    "unset-credential": "a setting that belongs to no credential",
-    "lost-group": "a group of tools that is not loaded",
-    "lost-alias": "a former name of a tool that is forgotten",
-}
-"""What each operator does, by its id."""
-
+SERVER_OPERATORS = (
+    "credential-name",
+    "credential-place",
+    "credential-scheme",
+    "unset-credential",
+    "lost-group",
+    "lost-alias",
+)
 _OTHER_BASE_URL = {"cookie": "header", "header": "query", "query": "header"}
 _OTHER_SCHEME = {"basic": "bearer", "bearer": "basic"}
 

@@ -71,8 +71,8 @@ def make_handler_mutants(package: PackageFiles) -> Iterator[Mutant]:
     for file, content in package.originals.items():
         if file.endswith(".py"):
             for handler in _find_handlers(file, content.decode()):
-                for _, make in OPERATORS.values():
-                    yield from make(handler)
+                made = (mutant for make in _MAKERS for mutant in make(handler))
+                yield from sorted(made, key=lambda mutant: OPERATORS.index(mutant.operator))
 
 
 def _find_handlers(file: str, source: str) -> Iterator[_Handler]:
@@ -132,23 +132,20 @@ def _list_items(handler: _Handler) -> Iterator[tuple[str, ast.Dict, ast.expr, as
                     yield name, node, key, value
 
 
-def _drop_parameter(handler: _Handler) -> Iterator[Mutant]:
-    for place, mapping, key, _ in _list_items(handler):
+def _change_parameter(handler: _Handler) -> Iterator[Mutant]:
+    for place, mapping, key, value in _list_items(handler):
+        name, other = handler.text(key), repr(f"{ast.literal_eval(key)}_")
         left = [
-            f"{handler.text(name)}: {handler.text(value)}"
-            for name, value in zip(mapping.keys, mapping.values, strict=True)
-            if name is not None and name is not key
+            f"{handler.text(each)}: {handler.text(its_value)}"
+            for each, its_value in zip(mapping.keys, mapping.values, strict=True)
+            if each is not None and each is not key
         ]
         edit = (*handler.span(mapping), f"{{{', '.join(left)}}}")
-        what = f"{handler.text(key)} is gone from `{place}`"
-        yield handler.mutant("dropped-parameter", key, what, edit)
-
-
-def _rename_parameter(handler: _Handler) -> Iterator[Mutant]:
-    for place, _, key, _ in _list_items(handler):
-        other = repr(f"{ast.literal_eval(key)}_")
-        what = f"{handler.text(key)} became {other} in `{place}`"
+        yield handler.mutant("dropped-parameter", key, f"{name} is gone from `{place}`", edit)
+        what = f"{name} became {other} in `{place}`"
         yield handler.mutant("renamed-parameter", key, what, (*handler.span(key), other))
+        what = f"{name} of `{place}` is `None`, whatever is given"
+        yield handler.mutant("fixed-argument", key, what, (*handler.span(value), "None"))
 
 
 def _move_parameters(handler: _Handler) -> Iterator[Mutant]:
@@ -167,18 +164,9 @@ def _swap_parameters(handler: _Handler) -> Iterator[Mutant]:
             what = f"{handler.text(key)} and {handler.text(other_key)} have each other's values"
             edits = (
                 (*handler.span(one), handler.text(other)),
-                (
-                    *handler.span(other),
-                    handler.text(one),
-                ),
+                (*handler.span(other), handler.text(one)),
             )
             yield handler.mutant("swapped-parameters", key, what, *edits)
-
-
-def _fix_argument(handler: _Handler) -> Iterator[Mutant]:
-    for place, _, key, value in _list_items(handler):
-        what = f"{handler.text(key)} of `{place}` is `None`, whatever is given"
-        yield handler.mutant("fixed-argument", key, what, (*handler.span(value), "None"))
 
 
 def _drop_body(handler: _Handler) -> Iterator[Mutant]:
@@ -193,51 +181,35 @@ def _drop_body(handler: _Handler) -> Iterator[Mutant]:
         yield handler.mutant("lost-body", node, "no body is sent", gone)
 
 
-def _drop_result(handler: _Handler) -> Iterator[Mutant]:
-    node = handler.function.body[-1]
-    if isinstance(node, ast.Return):
-        start, end = handler.span(node)
-        edits = (start, start + len("return "), ""), (end, end, "\n    return {}")
-        yield handler.mutant("lost-result", node, "an empty object is returned", *edits)
-
-
-def _swallow_error(handler: _Handler) -> Iterator[Mutant]:
+def _change_return(handler: _Handler) -> Iterator[Mutant]:
     node = handler.function.body[-1]
     start, end = handler.span(node)
+    if isinstance(node, ast.Return):
+        edits = (start, start + len("return "), ""), (end, end, "\n    return {}")
+        yield handler.mutant("lost-result", node, "an empty object is returned", *edits)
     body = handler.source[start:end].replace("\n", "\n    ")
     text = f"try:\n        {body}\n    except Exception:\n        return None"
     what = "every error of the API is swallowed"
     yield handler.mutant("ignored-status", node, what, (start, end, text))
+    again = f"await {handler.text(handler.call)}\n    "
+    yield handler.mutant("sent-twice", node, "the request is sent twice", (start, start, again))
+    yield handler.mutant("never-sent", node, "nothing is sent", (start, end, "return {}"))
 
 
-def _send_twice(handler: _Handler) -> Iterator[Mutant]:
-    node = handler.function.body[-1]
-    start, _ = handler.span(node)
-    call = handler.text(handler.call)
-    what = "the request is sent twice"
-    yield handler.mutant("sent-twice", node, what, (start, start, f"await {call}\n    "))
-
-
-def _skip_request(handler: _Handler) -> Iterator[Mutant]:
-    node = handler.function.body[-1]
-    what = "nothing is sent"
-    yield handler.mutant("never-sent", node, what, (*handler.span(node), "return {}"))
-
-
-Make = Callable[[_Handler], Iterator[Mutant]]
-OPERATORS: dict[str, tuple[str, Make]] = {
-    "wrong-verb": ("another HTTP method", _change_verb),
-    "wrong-path": ("a path without its last segment", _shorten_path),
-    "unencoded-path": ("a path that is put together by hand", _format_path),
-    "dropped-parameter": ("a parameter is not handed on", _drop_parameter),
-    "renamed-parameter": ("a parameter under another name", _rename_parameter),
-    "moved-parameters": ("parameters in another place of the request", _move_parameters),
-    "swapped-parameters": ("two parameters with each other's values", _swap_parameters),
-    "fixed-argument": ("null in place of what the caller gave", _fix_argument),
-    "lost-body": ("an empty body, or none", _drop_body),
-    "lost-result": ("an empty object in place of what came back", _drop_result),
-    "ignored-status": ("errors of the API look like success", _swallow_error),
-    "sent-twice": ("one call, two requests", _send_twice),
-    "never-sent": ("a stub in place of the request", _skip_request),
-}
-"""What each operator does, by its id, and how."""
+_MAKERS: tuple[Callable[[_Handler], Iterator[Mutant]], ...] = (
+    _change_verb,
+    _shorten_path,
+    _format_path,
+    _change_parameter,
+    _move_parameters,
+    _swap_parameters,
+    _drop_body,
+    _change_return,
+)
+OPERATORS = tuple(
+    """
+    wrong-verb wrong-path unencoded-path dropped-parameter renamed-parameter moved-parameters
+    swapped-parameters fixed-argument lost-body lost-result ignored-status sent-twice never-sent
+    """.split()
+)
+"""The ids of the faults, in the order in which a tool's mutants are made and chosen."""

@@ -5,25 +5,19 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping, Sequence
-from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from mcpgen.factory.packages import NoPackageError, find_package
 
 Tokens: TypeAlias = tuple[str, ...]
 
 
-class Gone(Enum):
-    """Stands for a value that is taken away."""
-
-    GONE = "gone"
-
-
-GONE = Gone.GONE
+GONE = UNSET
+"""Stands for a value that is removed."""
 
 
 class TextChange(Struct, frozen=True):
