@@ -92,11 +92,7 @@ async def _call(
 async def _start_mock(
     target: Target, *, is_mocked: bool
 ) -> AsyncIterator[tuple[MockUpstream | None, dict[str, str]]]:
-    """Serve a mock of the server's API if it is wanted; gives it and the settings that lead there.
-
-    Raises:
-        UsageError: the server is no generated package, so nothing is known of its API.
-    """
+    """Serve a mock of the server's API if requested; yield it and the settings for its use."""
     if not is_mocked:
         yield None, {}
         return

@@ -11,11 +11,12 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from aiohttp import ClientSession, web
 from msgspec import Struct, field
 
+from mcpgen.jsonschema.types import JsonObject
 from mcpgen.runtime.upstream.response.redaction import Redactor
 from mcpgen.testing.mock.description import base_path
 from mcpgen.testing.mock.local_server import Handler, LocalServer
@@ -24,8 +25,6 @@ _VERSION: Final = 1
 _KEPT_HEADERS: Final = ("Content-Type", "Link", "Location", "Retry-After")
 _HOP_BY_HOP: Final = frozenset({"connection", "content-length", "host", "transfer-encoding"})
 _NO_SUCH_REQUEST: Final = 501
-
-JsonObject = dict[str, Any]
 
 
 class CassetteError(Exception):

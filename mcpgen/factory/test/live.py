@@ -70,11 +70,8 @@ async def _run(package: GeneratedPackage, cases: Sequence[CaseEntry], live: Live
             if reason := _find_obstacle(case, tools.get(case.call.tool), live):
                 group.untested.append((case.id, reason))
                 continue
-            problems = [redactor.clean(problem) for problem in await _problems(client, case)]
-            if problems:
-                group.failed.append((case.id, "\n".join(problems)))
-            else:
-                group.passed.append(case.id)
+            problems = await _problems(client, case)
+            group.add(case.id, [redactor.clean(problem) for problem in problems])
     if recorder is not None and live.record is not None:
         recorder.cassette.write(live.record)
     return group
@@ -127,11 +124,7 @@ def _secrets(package: GeneratedPackage) -> tuple[str, ...]:
 
 
 def _base_url(package: GeneratedPackage) -> str:
-    """Return the configured base URL of the API, else that of its document.
-
-    Raises:
-        NoPackageError: there is none, or the server has several APIs.
-    """
+    """Return the configured base URL of the API, else that of its document."""
     if package.contract.get("sources"):
         raise NoPackageError("a cassette supports one API, but this server has several")
     variable = f"{package.contract['env_prefix']}BASE_URL"

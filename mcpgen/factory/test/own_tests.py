@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
-import msgspec
 import yaml
 from msgspec import UNSET, Struct, to_builtins
 from msgspec.structs import replace
@@ -114,10 +112,7 @@ def summarize(observed: Sequence[Observed]) -> Group:
     """Return the passed and failed cases."""
     group = Group(TESTS_FILE)
     for each in observed:
-        if differences := each.differences():
-            group.failed.append((each.case.id, "\n".join(differences)))
-        else:
-            group.passed.append(each.case.id)
+        group.add(each.case.id, each.differences())
     return group
 
 
@@ -198,7 +193,7 @@ def compare_expected_result(case: CaseEntry, result: JsonObject) -> Iterator[str
             yield f"structured content: {structured}, expected {expect.structured}"
 
 
-_PLACES: Final = ("path", "query", "header", "cookie", "body")
+_PLACES: Final = (*PLACES, "body")
 _LONGEST_LINE: Final = 100
 
 Place = tuple[str, ...]
@@ -238,11 +233,11 @@ def update_case(case: CaseEntry, recorded: Sequence[tuple[Place, Any]]) -> CaseE
     expect = case.expect
     for place, value in recorded:
         if place == ("structured",):
-            expect = msgspec.structs.replace(expect, structured=value)
+            expect = replace(expect, structured=value)
         elif isinstance(expect.request, RequestEntry):
-            request = msgspec.structs.replace(expect.request, **{place[-1]: value})
-            expect = msgspec.structs.replace(expect, request=request)
-    return msgspec.structs.replace(case, expect=expect)
+            request = replace(expect.request, **{place[-1]: value})
+            expect = replace(expect, request=request)
+    return replace(case, expect=expect)
 
 
 def rewrite(content: bytes, recorded: Sequence[tuple[int, Place, Any]]) -> bytes:
@@ -337,16 +332,6 @@ def run_own_tests(
         return found
     tools = _compare_tools(package, problems, update=update)
     return OwnTests((*found.groups, *tools.groups), (*found.updated, *tools.updated))
-
-
-def write_updated(target: Path, updated: Sequence[Updated]) -> None:
-    """Write rewritten files.
-
-    Raises:
-        OSError: a file cannot be written.
-    """
-    for file in updated:
-        (target / file.path).write_bytes(file.after)
 
 
 def _run_cases(

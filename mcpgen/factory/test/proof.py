@@ -14,7 +14,7 @@ from mcpgen.diagnostics import Problems
 from mcpgen.factory.packages import find_package
 from mcpgen.factory.test.live import Live, run_live
 from mcpgen.factory.test.mutation.campaign import Campaign, run_campaign
-from mcpgen.factory.test.own_tests import Updated, run_own_tests, write_updated
+from mcpgen.factory.test.own_tests import Updated, run_own_tests
 from mcpgen.factory.test.results import SuiteResult, add_to_report
 from mcpgen.factory.test.run import check_packages, parse_selection, run_suite
 from mcpgen.pipeline.project.evidence import (
@@ -86,7 +86,8 @@ def prove(
         selection=selected,
         update=update,
     )
-    write_updated(target, own.updated)
+    for file in own.updated:
+        (target / file.path).write_bytes(file.after)
     suite = suite.join(own.groups)
     if junit is not None:
         add_to_report(junit, own.groups)
@@ -101,10 +102,10 @@ def prove(
 def _store_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None) -> None:
     """Store the results; keep the mutation score of an earlier run if nothing changed since."""
     before = read_evidence(target, _CHECK)
-    mutation = (
-        None if campaign is None else collect_campaign_facts(campaign) | describe_tools(target)
-    )
-    if mutation is None and before is not None and is_evidence_current(target, before):
+    mutation = None
+    if campaign is not None:
+        mutation = collect_campaign_facts(campaign) | describe_tools(target)
+    elif before is not None and is_evidence_current(target, before):
         mutation = before.get("mutation")
     result = suite.summary
     if mutation and mutation["score"] is not None:
@@ -114,7 +115,7 @@ def _store_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None)
         "result": result,
         "tests": suite.counts,
         "cases": {group.name: group.ran for group in suite.groups if group.is_tool},
-        "tools": {name: importlib.metadata.version(name) for name in ("mcpgen",)},
+        "tools": {"mcpgen": importlib.metadata.version("mcpgen")},
     }
     if mutation is not None:
         evidence["mutation"] = mutation

@@ -22,6 +22,13 @@ class Group(Struct):
     untested: list[tuple[str, str]] = field(default_factory=list)  # test and reason
     is_tool: bool = False
 
+    def add(self, test: str, problems: Sequence[str]) -> None:
+        """Add a test that was run; without problems, it has passed."""
+        if problems:
+            self.failed.append((test, "\n".join(problems)))
+        else:
+            self.passed.append(test)
+
     @property
     def ran(self) -> int:
         """The number of tests that were run."""

@@ -109,10 +109,7 @@ def test(request: Request, progress: Progress) -> WorkspaceReport:
 def upgrade(
     request: Request, progress: Progress, to: str, options: GenerateOptions
 ) -> WorkspaceReport:
-    """Regenerate servers with the running mcpgen; `to` is the new pin, "" keeps the old one.
-
-    The changes of each server are in its own folder, and can be reviewed and committed separately.
-    """
+    """Regenerate servers with the running mcpgen; `to` is the new pin, "" keeps the old one."""
     workspace = open_workspace(request.here)
     workspace = root_files.change_pin(workspace, to) if to else workspace
     _refuse_other_version(workspace)
@@ -183,11 +180,7 @@ def _worst(results: Sequence[ServerResult]) -> Outcome:
 
 
 def _refuse_other_version(workspace: Workspace) -> None:
-    """Check that the workspace's pin allows the running mcpgen.
-
-    Raises:
-        WorkspaceRefusedError: the pin does not allow it.
-    """
+    """Check that the workspace's pin allows the running mcpgen."""
     version = importlib.metadata.version("mcpgen")
     pin = workspace.settings.mcpgen
     if not pin.allows(version):

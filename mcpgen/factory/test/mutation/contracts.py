@@ -11,11 +11,11 @@ from mcpgen.factory.test.mutation.handlers import OTHER_VERB
 from mcpgen.factory.test.mutation.mutants import (
     GONE,
     JsonChange,
-    JsonObject,
     Mutant,
     PackageFiles,
     Tokens,
 )
+from mcpgen.jsonschema.types import JsonObject
 from mcpgen.text.json_pointer import json_pointer
 
 _OTHER_STYLE = {

@@ -10,7 +10,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from mcpgen.factory.test.mutation.mutants import JsonObject, Tokens, at
+from mcpgen.factory.test.mutation.mutants import Tokens, at
+from mcpgen.jsonschema.types import JsonObject
 
 RULES = {
     "scalar": "a value that is neither array nor object is spelled alike with any `explode`, and"

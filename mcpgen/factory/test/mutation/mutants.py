@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from msgspec import UNSET, Struct
 
 from mcpgen.factory.packages import NoPackageError, find_package
+from mcpgen.jsonschema.types import JsonObject
 
 Tokens: TypeAlias = tuple[str, ...]
 
@@ -89,9 +90,6 @@ def _replace_value(root: Any, tokens: Tokens, value: Any) -> Any:
     else:
         holder[key] = value
     return root
-
-
-JsonObject = dict[str, Any]
 
 
 class PackageFiles(Struct, frozen=True, dict=True):
