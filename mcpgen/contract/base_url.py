@@ -133,27 +133,23 @@ class BaseUrls:
             return ((self._variable,),)
         return (missing, (self._variable,)) if missing else None
 
-    def check_variables(self, servers: Sequence[JsonObject] = ()) -> None:
-        """Check the values of server variables that `base_url(servers)` would use.
+    def check_variables(self) -> None:
+        """Check the values of server variables that `base_url()` would use.
 
         Raises:
             ConfigurationError: a value is not allowed, or the URL with it is invalid.
         """
-        if self._configured:
+        if self._configured or not self._servers:
             return
-        for server in (servers or self._servers)[:1]:
-            names = dict.fromkeys(_PLACEHOLDER.findall(server["url"]))
-            is_set = {name: self._value_set(name) for name in names}
-            if not any(is_set.values()):
-                continue
-            for name, value in is_set.items():
-                self._check_choice(name, value, server)
-            variables = server.get("variables", {})
-            if all(
-                value or variables.get(name, {}).get("default") for name, value in is_set.items()
-            ):
-                setting = self._find_setting(next(name for name, value in is_set.items() if value))
-                _normalize(self._fill_in(server), setting)
+        server = self._servers[0]
+        variables = server.get("variables", {})
+        names = dict.fromkeys(_PLACEHOLDER.findall(server["url"]))
+        is_set = {name: self._value_set(name) for name in names}
+        for name, value in is_set.items():
+            self._check_choice(name, value, server)
+        given = [name for name, value in is_set.items() if value]
+        if given and all(name in given or variables.get(name, {}).get("default") for name in names):
+            _normalize(self._fill_in(server), self._find_setting(given[0]))
 
     def private_addresses_setting(self, servers: Sequence[JsonObject] = ()) -> str:
         """Return the settings that would permit a private address for `base_url(servers)`.
@@ -218,11 +214,7 @@ class BaseUrls:
         return variable is not None and bool(self._value_set(variable[1]))
 
     def _require_public(self, url: str) -> str:
-        """Return a base URL of the document, unless its host is private.
-
-        Raises:
-            PrivateAddressError: the host is private, and that is not permitted.
-        """
+        """Return a base URL of the document; raise if its host is private without permission."""
         if not self._allows_private and is_private(urlsplit(url).hostname or ""):
             raise PrivateAddressError(
                 "the base URL in the document is on this machine or in a private network. To"
@@ -276,11 +268,7 @@ def _fold(name: str) -> str:
 
 
 def _normalize(url: str, variable: str) -> str:
-    """Check a base URL; return it with a lower-case origin and without a trailing slash.
-
-    Raises:
-        ConfigurationError: it is relative, not http(s), or has a user, a query or a fragment.
-    """
+    """Check a base URL; return it with a lower-case origin and without a trailing slash."""
     if url.startswith("/") or not url:
         raise ConfigurationError(
             f"the base URL in the document has no host: set {variable}", setting=variable

@@ -86,10 +86,7 @@ def settings_of_schemes(contract: Mapping[str, Any]) -> dict[str, dict[str, str]
 
 
 def sufficient_parts(scheme: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
-    """Return the alternatives of parts that configure a security scheme, the usual one first.
-
-    `scheme` is the entry of a server's contract.
-    """
+    """Return the alternatives of parts that configure a security scheme, the usual one first."""
     kind = scheme["type"]
     if kind in ("oauth2", "openIdConnect"):
         return _oauth2_parts(scheme)
