@@ -71,9 +71,11 @@ class Client:
         self.received: list[Any] = []
         self.server: JsonObject = {}  # the result of `initialize`
         self._answers = answers or {}
-        self._capabilities = (
-            _derive_capabilities(self._answers) if capabilities is None else capabilities
-        )
+        self._capabilities = capabilities
+        if capabilities is None:
+            self._capabilities = {}
+            for method in self._answers:
+                self._capabilities |= _CAPABILITIES_FOR.get(method, {})
         self._timeout_seconds = timeout_seconds
         self._last_id = 0
         self._waiting: dict[int, asyncio.Future[JsonObject]] = {}
@@ -123,7 +125,8 @@ class Client:
         self._reading = asyncio.create_task(self._read())
         if not self.is_modern:
             try:
-                await self._initialize()
+                self.server = await self.request("initialize", self.initialize_params())
+                await self.notify("notifications/initialized")
             except BaseException:
                 await self._end()
                 raise
@@ -137,10 +140,6 @@ class Client:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
         await self.connection.close()
-
-    async def _initialize(self) -> None:
-        self.server = await self.request("initialize", self.initialize_params())
-        await self.notify("notifications/initialized")
 
     def initialize_params(self) -> JsonObject:
         """Return the params of the handshake."""
@@ -282,23 +281,14 @@ class Client:
             self._fail_waiting(ConnectionLostError(f"the server rejected a message: {message}"))
 
     def _answer(self, message: JsonObject) -> JsonObject:
-        answer = self._answers.get(message["method"])
-        if answer is None:
-            error = {"code": _METHOD_NOT_FOUND, "message": "this client does not support that"}
-            return {"jsonrpc": "2.0", "id": message["id"], "error": error}
-        result = answer(message.get("params", {}))
-        return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        reply = {"jsonrpc": "2.0", "id": message["id"]}
+        if answer := self._answers.get(message["method"]):
+            return {**reply, "result": answer(message.get("params", {}))}
+        error = {"code": _METHOD_NOT_FOUND, "message": "this client does not support that"}
+        return {**reply, "error": error}
 
     def _fail_waiting(self, error: ConnectionLostError) -> None:
         self._lost = error
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(error)
-
-
-def _derive_capabilities(answers: Mapping[str, Answer]) -> JsonObject:
-    """Return the capabilities of a client with these answers."""
-    capabilities: JsonObject = {}
-    for method in answers:
-        capabilities |= _CAPABILITIES_FOR.get(method, {})
-    return capabilities

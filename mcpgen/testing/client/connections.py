@@ -129,14 +129,13 @@ class HttpConnection:
     """A connection over Streamable HTTP. Every message is a POST of its own.
 
     It keeps the session of a legacy server, and sends the routing headers of modern revisions.
-    `last_status` and `last_headers` are those of the latest response.
+    `last_status` is that of the latest response.
     """
 
     def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
         self.url = url
         self.headers = dict(headers or {})
         self.last_status = 0
-        self.last_headers: Mapping[str, str] = {}
         self._session: ClientSession | None = None
         self._received: asyncio.Queue[Any] = asyncio.Queue()
         self._posts: set[asyncio.Task[None]] = set()
@@ -144,9 +143,7 @@ class HttpConnection:
     async def send(self, message: Any) -> None:
         """Post a message; `receive` returns the messages of the response."""
         if self._session is None:
-            from aiohttp import (
-                ClientSession,
-            )  # takes longer to import than the rest of this package
+            from aiohttp import ClientSession  # takes long to import
 
             self._session = ClientSession()
         post = asyncio.create_task(self._post(self._session, message))
@@ -190,16 +187,14 @@ class HttpConnection:
         data = json.dumps(message).encode()
         try:
             async with session.post(self.url, data=data, headers=headers) as response:
-                self.last_status, self.last_headers = response.status, response.headers
-                self._store_session_id(message, response)
+                self.last_status = response.status
+                session_id = response.headers.get("Mcp-Session-Id")
+                if session_id is not None and message.get("method") == "initialize":
+                    self.headers["Mcp-Session-Id"] = session_id
                 async for received in _read_messages(response):
                     self._received.put_nowait(received)
         except ClientError as error:
             self._received.put_nowait(ConnectionLostError(f"the POST failed: {error}"))
-
-    def _store_session_id(self, message: JsonObject, response: ClientResponse) -> None:
-        if message.get("method") == "initialize" and "Mcp-Session-Id" in response.headers:
-            self.headers["Mcp-Session-Id"] = response.headers["Mcp-Session-Id"]
 
 
 def build_routing_headers(message: JsonObject) -> dict[str, str]:

@@ -25,17 +25,14 @@ from mcpgen.testing.mock.styles import (
     read_values,
     unescape,
 )
-from mcpgen.testing.mock.xml_bodies import has_xml_shape, read_xml
+from mcpgen.testing.mock.xml_bodies import UnreadableError, has_xml_shape, read_xml
 from mcpgen.text.media_types import JSON_LINES, essence_of, is_json, is_text
 
 
 def read_body(
     content: tuple[MediaType, ...], content_type: str, body: bytes, schemas: Schemas
 ) -> tuple[Reading | None, str]:
-    """Decode a body that was sent as `content_type`; return its values and its problem.
-
-    `content` are the media types of the operation.
-    """
+    """Decode a body that was sent as `content_type`; return its values and its problem."""
     if not content_type:
         return None, "it was sent without `Content-Type`"
     described = _find_media_type(content, content_type)
@@ -44,7 +41,7 @@ def read_body(
         return None, f"`{content_type}` was sent, but the operation accepts {offered}"
     try:
         reading = _read(described, content_type, body, schemas)
-    except _UnreadableError as error:
+    except UnreadableError as error:
         return None, str(error)
     return reading, reading.problem
 
@@ -62,10 +59,6 @@ def _find_media_type(content: Iterable[MediaType], content_type: str) -> MediaTy
     return None
 
 
-class _UnreadableError(ValueError):
-    """A body that is not of its media type."""
-
-
 def _read(described: MediaType, content_type: str, body: bytes, schemas: Schemas) -> Reading:
     kind = essence_of(content_type)
     if is_json(kind):
@@ -79,7 +72,7 @@ def _read(described: MediaType, content_type: str, body: bytes, schemas: Schemas
             return _read_related(described, content_type, body, schemas)
         return _read_multipart(described, content_type, body, schemas)
     if kind.endswith(("/xml", "+xml")) and has_xml_shape(described.schema, schemas):
-        return _read_xml(body, described.schema, schemas)
+        return read_shapes([read_xml(body, described.schema, schemas)], described.schema, schemas)
     if kind.startswith("message/"):  # text, or a file
         return Reading((body.decode("utf-8", "replace"), b64encode(body).decode()))
     if kind in JSON_LINES:
@@ -94,14 +87,6 @@ def _read_string(text: str, schema: JsonSchema, schemas: Schemas) -> Reading:
     if "string" in schemas.types(schema):
         return read_values([text], schema, schemas)
     return Reading((text,))
-
-
-def _read_xml(body: bytes, schema: JsonSchema, schemas: Schemas) -> Reading:
-    try:
-        shape = read_xml(body, schema, schemas)
-    except ValueError as error:
-        raise _UnreadableError(str(error)) from None
-    return read_shapes([shape], schema, schemas)
 
 
 def _read_lines(described: MediaType, body: bytes, schemas: Schemas) -> Reading:
@@ -120,7 +105,7 @@ def _parse_json(body: bytes) -> object:
     try:
         return json.loads(body)
     except ValueError as error:
-        raise _UnreadableError(f"it is not JSON: {error}") from None
+        raise UnreadableError(f"it is not JSON: {error}") from None
 
 
 def _is_text(kind: str) -> bool:
@@ -132,7 +117,7 @@ def _decode_text(body: bytes, content_type: str) -> str:
     try:
         return body.decode(charset[1] if charset else "utf-8")
     except (LookupError, UnicodeDecodeError) as error:
-        raise _UnreadableError(f"it is not text: {error}") from None
+        raise UnreadableError(f"it is not text: {error}") from None
 
 
 # Forms
@@ -143,7 +128,7 @@ def _read_form(described: MediaType, body: bytes, schemas: Schemas) -> Reading:
     try:
         pairs = Pairs(body.decode("ascii"))
     except UnicodeDecodeError:
-        raise _UnreadableError("a form is ASCII, everything else is percent-encoded") from None
+        raise UnreadableError("a form is ASCII, everything else is percent-encoded") from None
     return read_values([_read_form_value(described, pairs, schemas)], described.schema, schemas)
 
 
@@ -192,7 +177,7 @@ def _take_form_shapes(
     is_there = name in pairs.list_names()
     shapes = list(query_shapes(as_query, pairs, schemas))
     if is_there and not shapes:
-        raise _UnreadableError(f"`{name}` is not encoded in style `{style}` with explode {explode}")
+        raise UnreadableError(f"`{name}` is not encoded in style `{style}` with explode {explode}")
     return shapes
 
 
@@ -220,7 +205,7 @@ def _read_multipart(
     declared = schemas.property_names(described.schema) - names
     for part in split_multipart(content_type, body):
         if not part.name:
-            raise _UnreadableError("a part has no name")
+            raise UnreadableError("a part has no name")
         if names and part.name not in declared:
             text = quote(_decode_text(part.content, part.content_type), safe=",")
             styled.append(f"{quote(part.name)}={text}")
@@ -263,9 +248,9 @@ def _read_related(
     """Read a JSON object and the files that it refers to, without names (RFC 2387)."""
     first, *others = split_multipart(content_type, body)
     if first.name or any(part.name for part in others):
-        raise _UnreadableError("a part has a name, which is allowed only in `multipart/form-data`")
+        raise UnreadableError("a part has a name, which is allowed only in `multipart/form-data`")
     if f'type="{essence_of(first.content_type)}"' not in content_type:
-        raise _UnreadableError("`type` does not name the media type of the first part")
+        raise UnreadableError("`type` does not name the media type of the first part")
     names = schemas.property_names(described.schema)
     root, *files = sorted(names, key=lambda name: not _is_json_part(name, described, schemas))
     found: dict[str, list[object]] = {}
@@ -283,7 +268,7 @@ def _find_name_by_id(content_id: str, names: Iterable[str], described: MediaType
     for name in names:
         if content_id and described.encoding.get(name, Encoding()).content_id == content_id:
             return name
-    raise _UnreadableError(f"no part has the Content-ID `{content_id}`")
+    raise UnreadableError(f"no part has the Content-ID `{content_id}`")
 
 
 def _is_json_part(name: str, described: MediaType, schemas: Schemas) -> bool:
@@ -318,18 +303,18 @@ def split_multipart(content_type: str, body: bytes) -> list[Part]:
     """
     boundary = re.search(r'boundary\s*=\s*(?:"([^"]+)"|([^\s;]+))', content_type)
     if boundary is None:
-        raise _UnreadableError("a multipart body was sent without a boundary")
+        raise UnreadableError("a multipart body was sent without a boundary")
     marker = b"\r\n--" + (boundary[1] or boundary[2]).encode()
     pieces = (b"\r\n" + body).split(marker)
     if len(pieces) < 2 or not pieces[-1].startswith(b"--"):
-        raise _UnreadableError("a multipart body does not end with its boundary")
+        raise UnreadableError("a multipart body does not end with its boundary")
     return [_parse_part(piece) for piece in pieces[1:-1]]
 
 
 def _parse_part(piece: bytes) -> Part:
     head, blank_line, content = piece.partition(b"\r\n\r\n")
     if not blank_line:
-        raise _UnreadableError("a part has no blank line after its headers")
+        raise UnreadableError("a part has no blank line after its headers")
     headers: dict[str, str] = {}
     for line in head.decode("utf-8", "replace").split("\r\n"):
         field, _, value = line.partition(":")

@@ -132,13 +132,9 @@ class _Decoder:
 
     def _parameters_in(self, location: str) -> list[Parameter]:
         """Return the parameters of a location, without those in the place of a credential."""
+        key = str.lower if location == "header" else str
         found = self.operation.parameters_in(location)
-        return [item for item in found if not self._is_credential(item)]
-
-    def _is_credential(self, parameter: Parameter) -> bool:
-        is_header = parameter.location == "header"
-        name = parameter.name.lower() if is_header else parameter.name
-        return (parameter.location, name) in self.credentials
+        return [item for item in found if (location, key(item.name)) not in self.credentials]
 
     def _read(self, parameter: Parameter, shapes: Iterable[Shape]) -> None:
         found = list(shapes)

@@ -170,11 +170,8 @@ class Description:
 
 def _is_ignored(parameter: Parameter) -> bool:
     """Return whether OpenAPI ignores a parameter (Parameter Object, `name`)."""
-    return parameter.location == "header" and parameter.name.lower() in {
-        "accept",
-        "authorization",
-        "content-type",
-    }
+    ignored = {"accept", "authorization", "content-type"}
+    return parameter.location == "header" and parameter.name.lower() in ignored
 
 
 def _read_base_urls(servers: list[JsonObject]) -> tuple[str, ...]:

@@ -53,14 +53,6 @@ class ItemCollection:
         return len(parameters_of(self.path))
 
 
-@dataclass(frozen=True, slots=True)
-class FoundCollections:
-    """The collections of an API, by shape, and why other paths are not collections."""
-
-    by_shape: Mapping[Shape, ItemCollection]
-    left_out: Mapping[str, str]  # by path
-
-
 def shape_of(operation: Operation) -> Shape:
     """Return an operation's path without the names of its parameters."""
     return operation.source, _PARAMETER.sub("{}", operation.path).rstrip("/")
@@ -71,8 +63,8 @@ def parameters_of(path: str) -> list[str]:
     return _PARAMETER.findall(path)
 
 
-def find_collections(api: Description) -> FoundCollections:
-    """Find the collections of an API, in the order of their paths in the document."""
+def find_collections(api: Description) -> tuple[dict[Shape, ItemCollection], dict[str, str]]:
+    """Return the collections by shape, in the document's order, and why other paths are none."""
     by_shape: dict[Shape, dict[str, Operation]] = {}
     for operation in api.operations.values():
         by_shape.setdefault(shape_of(operation), {})[operation.method] = operation
@@ -97,7 +89,7 @@ def find_collections(api: Description) -> FoundCollections:
                 left_out[path] = "no answer shows by which property an item is named"
             else:
                 found[source, shape] = collection
-    return FoundCollections(found, left_out)
+    return found, left_out
 
 
 def _make_collection(

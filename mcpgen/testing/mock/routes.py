@@ -52,11 +52,6 @@ class Routes:
         return [key for _, key in sorted(root.match(path.split("/")))]
 
 
-def _template_of(path: str) -> str:
-    """Return a path template without the query and fragment that some documents have there."""
-    return path.partition("#")[0].partition("?")[0]
-
-
 def match_path(template: str, path: str) -> dict[str, str] | None:
     """Return the raw text of each parameter of a path, or None if it does not match."""
     wanted, found = _split_template(template), path.split("/")
@@ -81,7 +76,8 @@ _Segment = tuple[str, re.Pattern[str] | None, list[str]]
 @lru_cache(maxsize=4096)
 def _split_template(template: str) -> list[_Segment]:
     """Return the text of each segment, or its pattern and the names of its parameters."""
-    return [_parse_segment(segment) for segment in _template_of(template).split("/")]
+    path = template.partition("#")[0].partition("?")[0]  # some documents have more than a path
+    return [_parse_segment(segment) for segment in path.split("/")]
 
 
 def _parse_segment(segment: str) -> _Segment:

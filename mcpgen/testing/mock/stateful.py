@@ -70,12 +70,10 @@ class StatefulApi:
     """The collections of an API; their initial items are the examples of the document."""
 
     def __init__(self, api: Description) -> None:
-        found = find_collections(api)
-        self.collections = tuple(found.by_shape.values())
-        self.left_out = found.left_out  # why other paths are no collections
+        self._by_shape, self.left_out = find_collections(api)
+        self.collections = tuple(self._by_shape.values())
         self._api = api
         self._schemas = api.responses.schemas
-        self._by_shape = found.by_shape
         self._items: dict[tuple[Shape, tuple[str, ...]], _Items] = {}
 
     def forget(self) -> None:

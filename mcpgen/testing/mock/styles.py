@@ -224,7 +224,8 @@ def path_shapes(parameter: Parameter, text: str) -> Iterator[Shape]:
     """Yield the possible shapes of a path parameter; nothing if it is in another style."""
     if parameter.style == "label":
         if text.startswith("."):
-            yield from _read_label(text[1:], parameter.explode)
+            for separator in "." if parameter.explode else ",.":
+                yield from simple_shapes(text[1:], parameter.explode, unescape, separator)
     elif parameter.style == "matrix":
         if text.startswith(";"):
             yield from _read_matrix(text[1:], parameter)
@@ -255,12 +256,6 @@ def simple_shapes(
             yield {decode(name): decode(value) for name, _, value in members}
     elif len(items) % 2 == 0:
         yield {decode(items[at]): decode(items[at + 1]) for at in range(0, len(items), 2)}
-
-
-def _read_label(text: str, explode: bool) -> Iterator[Shape]:
-    if not explode:
-        yield from simple_shapes(text, explode, unescape)
-    yield from simple_shapes(text, explode, unescape, ".")
 
 
 def _read_matrix(text: str, parameter: Parameter) -> Iterator[Shape]:

@@ -72,6 +72,17 @@ class _Arrival:
         fields = "; ".join(f"{name}: {value}" for name, value in self.headers)
         return f"{self.method} {self.url} {fields}"
 
+    def record(
+        self,
+        operation: str,
+        decoded: DecodedRequest,
+        security: tuple[str, ...],
+        problems: Sequence[str],
+        response: HttpResponse,
+    ) -> RecordedRequest:
+        about = (operation, decoded, security, tuple(problems), response)
+        return RecordedRequest(self.method, self.url, self.headers, self.body, *about)
+
     @property
     def path(self) -> str:
         return urlsplit(self.url).path
@@ -219,7 +230,8 @@ class MockUpstream:
                 f"no operation of the document is `{arrival.method} {arrival.path}` "
                 f"(base URLs: {', '.join(bases) or 'none'})"
             )
-            return self._make_record(arrival, "", DecodedRequest(), (), [problem], status=404)
+            response = build_problem(404, problem, [problem])
+            return arrival.record("", DecodedRequest(), (), [problem], response)
         verdicts = [self._judge_as(operation, raw, arrival) for operation, raw in found]
         return next((verdict for verdict in verdicts if not verdict.problems), verdicts[0])
 
@@ -239,36 +251,12 @@ class MockUpstream:
         problems = [verdict.problem] if verdict.problem else []
         problems += decoded.problems
         problems += find_accept_problems(operation, arrival.accept)
-        status = 401 if verdict.problem else 400
-        return self._make_record(
-            arrival, operation.key, decoded, verdict.alternative, problems, status=status
-        )
-
-    def _make_record(
-        self,
-        arrival: _Arrival,
-        operation: str,
-        decoded: DecodedRequest,
-        security: tuple[str, ...],
-        problems: list[str],
-        *,
-        status: int,
-    ) -> RecordedRequest:
         if problems:
+            status = 401 if verdict.problem else 400
             response = build_problem(status, "; ".join(problems), problems)
         else:
-            response = self._make_response(self.api.operations[operation], arrival)
-        return RecordedRequest(
-            arrival.method,
-            arrival.url,
-            arrival.headers,
-            arrival.body,
-            operation,
-            decoded,
-            security,
-            tuple(problems),
-            response,
-        )
+            response = self._make_response(operation, arrival)
+        return arrival.record(operation.key, decoded, verdict.alternative, problems, response)
 
     def _make_response(self, operation: Operation, arrival: _Arrival) -> HttpResponse:
         reply = self._reply(operation.key)
@@ -291,16 +279,11 @@ class MockUpstream:
 
     def _find(self, arrival: _Arrival) -> list[tuple[Operation, RawRequest]]:
         """Return the matching operations with the most literal path."""
-        fitting = sorted(
-            self._find_candidates(arrival), key=lambda found: _rank_literal(found[0].path)
-        )
-        best = [
-            found
-            for found in fitting
-            if _rank_literal(found[0].path) == _rank_literal(fitting[0][0].path)
-        ]
-        preferred = [found for found in best if found[0].key == self.prefers]
-        return preferred or best
+        by_rank: dict[tuple[tuple[int, ...], int], list[tuple[Operation, RawRequest]]] = {}
+        for found in self._find_candidates(arrival):
+            by_rank.setdefault(_rank_literal(found[0].path), []).append(found)
+        best = by_rank[min(by_rank)] if by_rank else []
+        return [found for found in best if found[0].key == self.prefers] or best
 
     def _find_candidates(self, arrival: _Arrival) -> Iterator[tuple[Operation, RawRequest]]:
         configured = filter(None, (self.base_url, *self._mounts.values()))

@@ -15,6 +15,10 @@ _NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
 _LEFT = 64  # references and `allOf`s in a row
 
 
+class UnreadableError(ValueError):
+    """A body that is not of its media type."""
+
+
 def has_xml_shape(schema: JsonSchema, schemas: Schemas) -> bool:
     """Return whether a schema describes an XML element: an object or an array with a name."""
     if isinstance(schema, bool) or schemas.likely_types(schema) not in ({"object"}, {"array"}):
@@ -26,17 +30,17 @@ def read_xml(body: bytes, schema: JsonSchema, schemas: Schemas) -> Shape:
     """Decode an XML document; scalars are texts.
 
     Raises:
-        ValueError: it is not XML, or its root element has another name.
+        UnreadableError: it is not XML, or its root element has another name.
     """
     try:
         root = fromstring(body)  # noqa: S314  (written by the client under test)
     except ParseError as error:
-        raise ValueError(f"it is not XML: {error}") from None
+        raise UnreadableError(f"it is not XML: {error}") from None
     wanted = _merge_xml_keywords(schema, schemas).get("name")
     if wanted is None and isinstance(schema, dict):
         wanted = definition_name(schema.get("$ref", ""))
     if _local(root.tag) != wanted:
-        raise ValueError(f"its root element is `{_local(root.tag)}`, not `{wanted}`")
+        raise UnreadableError(f"its root element is `{_local(root.tag)}`, not `{wanted}`")
     return _read_value(root, schema, schemas)
 
 

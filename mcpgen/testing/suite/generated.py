@@ -439,10 +439,7 @@ class Suite:
     def _environ(
         self, base_url: str, configured: Collection[str] | None = None, operation: str = ""
     ) -> dict[str, str]:
-        """Return settings with credentials for some security schemes, or for all.
-
-        `base_url` is that of the operation's API.
-        """
+        """Return settings with credentials for some security schemes, or for all."""
         contract = self._server.contract
         environ = {
             variable["name"]: self._secrets[variable["scheme"]][variable.get("part", "value")]

@@ -63,15 +63,6 @@ class WorkflowCase:
         return f"{self.tool}-otherwise" if self.fault else self.tool
 
 
-@dataclass(frozen=True, slots=True)
-class _WorkflowRun:
-    """The requests and the result of a call, and the time that it waited."""
-
-    mock: MockUpstream
-    result: JsonObject
-    waited_seconds: float
-
-
 class WorkflowSuite(Suite):
     """The generated tests of the workflows of one package."""
 
@@ -96,27 +87,26 @@ class WorkflowSuite(Suite):
 
     def run_through(self, case: WorkflowCase) -> None:
         """Run all steps; compare the requests, the result and the waits with the case."""
-        run = self._run_workflow(case, case.fault)
-        differences = [*self._compare_requests(case.requests, run.mock)]
-        if run.result.get("isError"):
-            differences.append(f"the workflow failed: {text_of(run.result)[:500]}")
-        elif not is_same(case.result, run.result.get("structuredContent")):
-            found = json.dumps(run.result.get("structuredContent"))
+        mock, result, waited = self._run_workflow(case, case.fault)
+        differences = [*self._compare_requests(case.requests, mock)]
+        if result.get("isError"):
+            differences.append(f"the workflow failed: {text_of(result)[:500]}")
+        elif not is_same(case.result, result.get("structuredContent")):
+            found = json.dumps(result.get("structuredContent"))
             differences.append(f"returned {found[:500]}, expected {json.dumps(case.result)[:500]}")
-        if run.waited_seconds != case.waits_seconds:
-            waited = f"waited {run.waited_seconds} seconds"
-            differences.append(f"{waited}, expected {case.waits_seconds}")
+        if waited != case.waits_seconds:
+            differences.append(f"waited {waited} seconds, expected {case.waits_seconds}")
         require(not differences, "\n  ".join([f"{case}:", *differences]))
 
     def run_into_failure(self, case: WorkflowCase) -> None:
         """Let one step fail: no step follows it, and the result names those that took effect."""
         failure = case.failure
-        run = self._run_workflow(case, failure)
+        mock, result, _ = self._run_workflow(case, failure)
         at = failure["at"]
         expected = [*case.requests[:at], *[case.requests[at]] * failure["times"]]
-        differences = [*self._compare_requests(expected, run.mock)]
-        text = text_of(run.result)
-        if not run.result.get("isError"):
+        differences = [*self._compare_requests(expected, mock)]
+        text = text_of(result)
+        if not result.get("isError"):
             differences.append(f"the workflow did not fail: {text[:500]}")
         parts = [f"step `{failure['step']}` failed", str(failure["status"])]
         parts += [f"- `{step}` (" for step in failure["took_effect"]]
@@ -130,7 +120,9 @@ class WorkflowSuite(Suite):
         missing = sorted(planned - {case.tool for case in self.workflows})
         require(not missing, f"no case runs {', '.join(missing)}")
 
-    def _run_workflow(self, case: WorkflowCase, fault: JsonObject) -> _WorkflowRun:
+    def _run_workflow(
+        self, case: WorkflowCase, fault: JsonObject
+    ) -> tuple[MockUpstream, JsonObject, float]:
         """Call the workflow; from request `at` on, `times` requests get the status of `fault`."""
         base_url = self._base_url(case.requests[0]["operation"])
         mock = MockUpstream(self._api, secrets=self._secrets, base_url=base_url)
@@ -148,13 +140,13 @@ class WorkflowSuite(Suite):
 
     async def _call_workflow(
         self, case: WorkflowCase, base_url: str, mock: MockUpstream, send: Sender
-    ) -> _WorkflowRun:
+    ) -> tuple[MockUpstream, JsonObject, float]:
         loop = asyncio.get_running_loop()
         started = loop.time()
         environ = {**self._environ(base_url), **case.settings}
         async with Client.in_memory(self._server, environ, send=send) as client:
             result = await client.call_tool(case.tool, case.arguments)
-            return _WorkflowRun(mock, result, round(loop.time() - started, 3))
+            return mock, result, round(loop.time() - started, 3)
 
     def _compare_requests(
         self, expected: Sequence[JsonObject], mock: MockUpstream
