@@ -12,11 +12,11 @@ from functools import lru_cache
 
 from mcpgen.ir.api import Operation
 from mcpgen.plan.naming.words import (
+    ONLY_VERBS,
+    VERBS,
     VERSION,
     base_form,
     is_latin,
-    is_only_verb,
-    is_verb,
     singular,
     split_words,
 )
@@ -106,7 +106,7 @@ def _parse_operation_id(operation_id: str, operation: Operation) -> Words:
     words = split_words(_CLASS.sub("", name)) or split_words(name)
     method = operation.method.lower()
     is_prefixed = len(words) > 1 and words[0] == method and not name.startswith(operation.method)
-    if is_prefixed and method not in _LIKE_ENGLISH and is_verb(words[1]):
+    if is_prefixed and method not in _LIKE_ENGLISH and words[1] in VERBS:
         words = words[1:]
     if not words or words == (method,) or _repeats_request(words, operation):
         return ()
@@ -184,7 +184,7 @@ def _strip_path(operation_id: str, operation: Operation) -> str:
             continue
         words, in_path = split_words(name), split_words(path)
         is_sure = "{" in path or path.strip("/").count("/") or path == "/"
-        if not (is_sure or len(words) > 1 or is_verb(words[0]) or set(words) <= set(in_path)):
+        if not (is_sure or len(words) > 1 or words[0] in VERBS or set(words) <= set(in_path)):
             continue
         while "_" in name.strip("_") and re.search(r"_(apis?|rest|v[0-9]+\w*)\Z", name):
             name = name.rpartition("_")[0]
@@ -200,9 +200,8 @@ def _has_redundant_method(words: Words, operation: Operation) -> bool:
 
 
 _COMMON_VERBS = frozenset(
-    {"add", "create", "delete", "find", "get", "list", "patch", "post", "put", "remove", "search",
-     "set", "update"}
-)  # fmt: skip
+    "add create delete find get list patch post put remove search set update".split()
+)
 
 
 def _strip_versions(words: Words, operation: Operation) -> Words:
@@ -219,7 +218,7 @@ def _strip_versions(words: Words, operation: Operation) -> Words:
 
 def remove_repetition(words: Words) -> Words:
     """Remove words that occur twice: "pets_list_pets" becomes "list_pets"."""
-    verb = next((at for at, word in enumerate(words) if is_verb(word)), 0)
+    verb = next((at for at, word in enumerate(words) if word in VERBS), 0)
     object_ = {
         singular(word)
         for after, word in itertools.pairwise(words[verb:])
@@ -232,7 +231,7 @@ def remove_repetition(words: Words) -> Words:
     for word in words[verb:]:
         if unique[-1:] != [word]:
             unique.append(word)
-    if len(unique) > 2 and unique[-1] in unique[:-1] and is_only_verb(unique[-1]):
+    if len(unique) > 2 and unique[-1] in unique[:-1] and unique[-1] in ONLY_VERBS:
         unique.pop()
     by = unique.index("by") if "by" in unique else len(unique)
     if unique[by + 2 :] == ["id"] and singular(unique[by + 1]) in map(singular, unique[:by]):
@@ -257,10 +256,10 @@ def _parse_summary(operation: Operation) -> Words:
     if not words or len(words) > _MAX_SUMMARY_WORDS or words[0][0].isdigit():
         return ()
     words[0] = base_form(words[0])
-    if not is_verb(words[0]):
+    if words[0] not in VERBS:
         if len(words) < 2:
             return ()
-        if operation.method in ("GET", "DELETE") and not any(map(is_only_verb, words)):
+        if operation.method in ("GET", "DELETE") and ONLY_VERBS.isdisjoint(words):
             words.insert(0, METHOD_VERBS[operation.method])
     return remove_repetition(tuple(words))
 
@@ -335,8 +334,8 @@ def _list_object_words(segments: Sequence[tuple[Words, Words]]) -> Words:
 
 def _is_action(words: Words, method: str, *, follows_item: bool) -> bool:
     """Check whether the last segment names an action: "/pets/{petId}/archive"."""
-    if not is_verb(words[0]):
+    if words[0] not in VERBS:
         return False
-    if is_only_verb(words[0]):
+    if words[0] in ONLY_VERBS:
         return True
     return (method != "GET" and (follows_item or len(words) > 1)) or words[0] == "list"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -24,7 +24,7 @@ from mcpgen.plan.naming.operation_phrases import (
     find_versions,
     split_path,
 )
-from mcpgen.plan.naming.words import VERSION, digest, is_verb, singular, split_words
+from mcpgen.plan.naming.words import VERBS, VERSION, digest, singular, split_words
 
 T = TypeVar("T")
 
@@ -65,10 +65,7 @@ class ToolNaming:
         reserved: Collection[str] = (),
         prefixes: Mapping[str, str] | None = None,
     ) -> None:
-        self.operations = {
-            operation.key: operation
-            for operation in sorted(operations, key=lambda operation: operation.key)
-        }
+        self.operations = {it.key: it for it in sorted(operations, key=lambda it: it.key)}
         self.limit = limit
         self.reserved = frozenset(reserved)
         self.prefixes = {source: split_words(prefix) for source, prefix in (prefixes or {}).items()}
@@ -77,17 +74,11 @@ class ToolNaming:
 
     def names(self, published: Mapping[str, str]) -> dict[str, str]:
         """Return a name for the tool of each operation, by key. Published names stay."""
-        names = {
-            key: published[key]
-            for key in self.operations
-            if _TOOL_NAME.match(published.get(key, ""))
-        }
+        names = {it: published[it] for it in self.operations if it in published}
+        names = {key: name for key, name in names.items() if _TOOL_NAME.match(name)}
         taken = {*published.values(), *self.reserved}
-        streams = {
-            key: self._iterate_candidates(operation)
-            for key, operation in self.operations.items()
-            if key not in names
-        }
+        unnamed = (it for it in self.operations.values() if it.key not in names)
+        streams = {it.key: self._iterate_candidates(it) for it in unnamed}
         names |= _assign_names(streams, taken)
         for key in sorted(self.operations.keys() - names.keys()):
             names[key] = self._append_hash(key, {*taken, *names.values()})
@@ -138,11 +129,8 @@ class ToolNaming:
 
     def _append_hash(self, key: str, taken: Collection[str]) -> str:
         """Return the phrase, cut after a word, with a hash of the operation's key."""
-        name, seed, room = (
-            self._join_name(self.operations[key], self.wanted[key]),
-            key,
-            self.limit - 7,
-        )
+        name, seed = self._join_name(self.operations[key], self.wanted[key]), key
+        room = self.limit - 7
         if len(name) > room:
             head = name[: room + 1]
             name = head.rsplit("_", 1)[0] if "_" in head[1:] else head[:room]
@@ -216,11 +204,8 @@ def _disambiguate(
 def _lengthen_phrases(group: Sequence[Operation], phrase: Words) -> list[Words]:
     """Return a longer phrase for each operation of a group with one phrase, unique if possible."""
     best = [phrase] * len(group)
-    for feature in _FEATURES:
-        longer = [
-            _extend_phrase(words, more)
-            for words, more in zip(best, feature(group, phrase), strict=True)
-        ]
+    for extra in _iterate_features(group, phrase):
+        longer = [_extend_phrase(words, more) for words, more in zip(best, extra, strict=True)]
         if len(set(longer)) > len(set(best)):
             best = longer
         if len(set(best)) == len(group):
@@ -234,27 +219,65 @@ Qualifiers = tuple[Words, Words]
 
 def _extend_phrase(phrase: Words, more: Qualifiers) -> Words:
     before, after = more
-    verbs = 1 if len(phrase) > 1 and is_verb(phrase[0]) else 0
+    verbs = 1 if len(phrase) > 1 and phrase[0] in VERBS else 0
     rest = phrase[verbs + 1 :] if before and phrase[verbs] in ARTICLES else phrase[verbs:]
     return (*phrase[:verbs], *before, *rest, *after)
 
 
-def _list_path_words(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
-    """Return the words of each path that not all paths contain."""
-    own = [_find_path_words(operation, phrase) for operation in group]
-    common = _find_common(own)
-    rare = [tuple(word for word in words if word not in common) for words in own]
+def _iterate_features(group: Sequence[Operation], phrase: Words) -> Iterator[list[Qualifiers]]:
+    """Yield the words that distinguish each operation, one feature after another."""
+    rare = _drop_common([_find_path_words(it, phrase) for it in group])
     if max(map(len, rare)) > _FEW_WORDS:
         rare = [_find_distinguishing(words, rare) for words in rare]
-    return [
-        _position_words(operation, words, phrase)
-        for operation, words in zip(group, rare, strict=True)
+    yield [_position_words(it, words, phrase) for it, words in zip(group, rare, strict=True)]
+    for appended in _iterate_appended(group, phrase):
+        yield [((), words) for words in appended]
+
+
+def _iterate_appended(group: Sequence[Operation], phrase: Words) -> Iterator[list[Words]]:
+    """Yield the words to append to each phrase: of versions, parameters, methods, tags, ..."""
+    yield [find_versions(it) for it in group]
+    paths = [split_path(it.path) for it in group]
+
+    # The last path parameter that not all paths have: "by_pet_id".
+    parameters = _drop_common([[words for _, words in path if words] for path in paths])
+    yield [("by", *names[-1]) if names else () for names in parameters]
+
+    # The method, except if the phrase begins with its verb.
+    yield [
+        () if METHOD_VERBS.get(it.method) == phrase[0] else ("with", *split_words(it.method))
+        for it in group
     ]
+    said = {singular(word) for word in phrase}
+    tags = [split_words(it.tag) for it in group]
+    yield [tuple(word for word in words if singular(word) not in said) for words in tags]
+    yield _drop_common([split_words(it.operation_id) for it in group], phrase)
+    yield [_find_query_words(it, phrase) for it in group]
+    yield [("deprecated",) if it.deprecated else () for it in group]
+
+    # The words of the paths whose spelling is not in the phrase, such as plurals.
+    yield _drop_common([[word for stated, _ in path for word in stated] for path in paths], phrase)
+
+    # The fewest words of each summary that distinguish it from the others.
+    ignored = {*phrase, *PREPOSITIONS, *ARTICLES}
+    rare = _drop_common([split_words(it.summary) for it in group], ignored)
+    yield [_find_distinguishing(words, rare) for words in rare]
 
 
-def _find_common(own: Sequence[Sequence[T]]) -> set[T]:
-    """Return the elements that all operations have in common; an empty set for one operation."""
-    return set.intersection(*map(set, own)) if len(own) > 1 else set()
+def _find_query_words(operation: Operation, phrase: Words) -> Words:
+    """Return "by" and the first required query parameter that the phrase lacks: "by_status"."""
+    for parameter in operation.parameters:
+        if parameter.required and parameter.location == "query":
+            words = split_words(parameter.name)
+            if not set(words) <= set(phrase):
+                return ("by", *words)
+    return ()
+
+
+def _drop_common(own: Sequence[Sequence[T]], ignored: Collection[T] = ()) -> list[tuple[T, ...]]:
+    """Return the elements of each operation without those of all, unless it is the only one."""
+    common = set.intersection(*map(set, own)) if len(own) > 1 else set()
+    return [tuple(it for it in each if it not in common and it not in ignored) for each in own]
 
 
 _FEW_WORDS = 2
@@ -290,94 +313,7 @@ def _position_words(operation: Operation, words: Words, phrase: Words) -> Qualif
     last = max((at for at, word in enumerate(path) if word in said), default=len(path))
     before = tuple(singular(word) for word in words if path.index(singular(word)) < last)
     after = tuple(word for word in words if path.index(singular(word)) >= last)
-    return (before, after) if is_verb(phrase[0]) else ((), (*before, *after))
-
-
-def _list_version_words(group: Sequence[Operation], _: Words) -> list[Qualifiers]:
-    return [((), find_versions(operation)) for operation in group]
-
-
-def _list_id_words(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
-    """Return the words of each operationId that not all operationIds contain."""
-    own = [split_words(operation.operation_id) for operation in group]
-    common = _find_common(own) | set(phrase)
-    return [((), tuple(word for word in words if word not in common)) for words in own]
-
-
-def _list_parameter_words(group: Sequence[Operation], _: Words) -> list[Qualifiers]:
-    """Return "by" and the last path parameter that not all paths have: "by_pet_id"."""
-    own = [[words for _, words in split_path(each.path) if words] for each in group]
-    common = _find_common(own)
-    rare = [[words for words in parameters if words not in common] for parameters in own]
-    return [((), ("by", *parameters[-1]) if parameters else ()) for parameters in rare]
-
-
-def _list_method_words(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
-    """Return "with" and the method, except if the phrase begins with the verb of the method."""
-    return [
-        ((), ())
-        if METHOD_VERBS.get(operation.method) == phrase[0]
-        else ((), ("with", *split_words(operation.method)))
-        for operation in group
-    ]
-
-
-def _list_tag_words(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
-    said = {singular(word) for word in phrase}
-    return [
-        ((), tuple(word for word in split_words(operation.tag) if singular(word) not in said))
-        for operation in group
-    ]
-
-
-def _list_query_words(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
-    """Return "by" and the first required query parameter that the phrase lacks: "by_status"."""
-    found: list[Qualifiers] = []
-    for operation in group:
-        required = [
-            split_words(parameter.name)
-            for parameter in operation.parameters
-            if parameter.required and parameter.location == "query"
-        ]
-        new = next((words for words in required if not set(words) <= set(phrase)), ())
-        found.append(((), ("by", *new) if new else ()))
-    return found
-
-
-def _list_spelling_words(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
-    """Return the words of the paths whose spelling is not in the phrase, such as plurals."""
-    own = [
-        [word for stated, _ in split_path(each.path) for word in stated if word not in phrase]
-        for each in group
-    ]
-    common = _find_common(own)
-    return [((), tuple(word for word in words if word not in common)) for words in own]
-
-
-def _list_summary_words(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
-    """Return the fewest words of each summary that distinguish it from the others."""
-    own = [split_words(operation.summary) for operation in group]
-    ignored = _find_common(own) | set(phrase) | PREPOSITIONS | ARTICLES
-    rare = [tuple(word for word in words if word not in ignored) for words in own]
-    return [((), _find_distinguishing(words, rare)) for words in rare]
-
-
-def _list_deprecation_words(group: Sequence[Operation], _: Words) -> list[Qualifiers]:
-    return [((), ("deprecated",) if operation.deprecated else ()) for operation in group]
-
-
-_FEATURES: tuple[Callable[[Sequence[Operation], Words], list[Qualifiers]], ...] = (
-    _list_path_words,
-    _list_version_words,
-    _list_parameter_words,
-    _list_method_words,
-    _list_tag_words,
-    _list_id_words,
-    _list_query_words,
-    _list_deprecation_words,
-    _list_spelling_words,
-    _list_summary_words,
-)
+    return (before, after) if phrase[0] in VERBS else ((), (*before, *after))
 
 
 def _iterate_longer_phrases(operation: Operation, phrase: Words) -> Iterator[Words]:
@@ -389,8 +325,7 @@ def _iterate_longer_phrases(operation: Operation, phrase: Words) -> Iterator[Wor
     for words in (path[-1:], path[-2:], path):
         seen.add(longer := _extend_phrase(phrase, _position_words(operation, words, phrase)))
         yield longer
-    for feature in _FEATURES:
-        (more,) = feature([operation], phrase)
+    for (more,) in _iterate_features([operation], phrase):
         longer = _extend_phrase(phrase, more)
         if longer not in seen:
             seen.add(longer)
@@ -424,7 +359,7 @@ def _drop_words(phrase: Words, room: int, frequency: Mapping[str, int]) -> Itera
         common = min(phrase[1:-1], key=lambda word: -frequency.get(word, 0))
         at = phrase.index(common, 1)
         phrase = (*phrase[:at], *phrase[at + 1 :])
-    verb = next((at for at, word in enumerate(phrase) if is_verb(word)), 0)
+    verb = next((at for at, word in enumerate(phrase) if word in VERBS), 0)
     loose = [at for at in range(len(phrase) - 1) if at != verb]
     joints = {at for at in loose if phrase[at] == "or"}
     for size in range(1, len(loose) + 1):

@@ -173,14 +173,8 @@ _NOUNS_TOO = frozenset(
 )
 
 
-def is_verb(word: str) -> bool:
-    """Check whether `word` may begin the name of an operation."""
-    return word in VERBS
-
-
-def is_only_verb(word: str) -> bool:
-    """Check whether `word` is a verb but not a noun of APIs: true for "find", false for "check"."""
-    return word in VERBS and word not in _NOUNS_TOO
+ONLY_VERBS = VERBS - _NOUNS_TOO
+"""Verbs that are not also nouns of APIs: "find", but not "check"."""
 
 
 def base_form(word: str) -> str:
