@@ -56,6 +56,11 @@ class Parameter(Struct, frozen=True):
     is_generated: bool = False  # the server adds an idempotency key if a call has none
 
     @property
+    def wire_place(self) -> tuple[str, str]:
+        """Location and wire name."""
+        return (self.location, self.name)
+
+    @property
     def place(self) -> tuple[str, str]:
         """Location and name; the name of a header is in lower case."""
         return (self.location, self.name.lower() if self.location == "header" else self.name)
@@ -216,6 +221,11 @@ class Operation(Struct, frozen=True):
             return f"tool:{self.declared.tool}"
         request = f"{self.method} {self.path}"
         return f"{self.source}:{request}" if self.source else request
+
+    @property
+    def body_content(self) -> tuple[MediaType, ...]:
+        """The media types of its body; () if it has none."""
+        return () if self.request_body is None else self.request_body.content
 
 
 class SkippedOperation(Struct, frozen=True):

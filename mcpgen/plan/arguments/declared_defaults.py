@@ -66,10 +66,9 @@ class DeclaredDefaults:
 
     def _find_common_defaults(self, operation: Operation) -> Mapping[str, JsonValue]:
         """Return the defaults of required body members that all media types share, by wire name."""
-        body = operation.request_body
-        if body is None or not body.content or operation.method in _UPDATES:
+        if not operation.body_content or operation.method in _UPDATES:
             return {}
-        first, *others = (self._find_member_defaults(item) for item in body.content)
+        first, *others = map(self._find_member_defaults, operation.body_content)
         return {
             name: value
             for name, value in first.items()

@@ -222,19 +222,10 @@ def find_safe_names(api: Api) -> dict[str, str]:
     A name has one meaning in the whole API, so that schemas remain shared and a choice between
     objects is never ambiguous.
     """
-    values = [
-        schema for operation in api.operations for schema in _iterate_request_schemas(operation)
-    ]
+    values: list[JsonValue] = [it.schema for each in api.operations for it in each.parameters]
+    bodies = [item for operation in api.operations for item in operation.body_content]
+    values += [schema for item in bodies for schema in (item.schema, item.item_schema)]
     return assign_safe_names(_collect_property_names(iterate_reachable(values, api.schemas)))
-
-
-def _iterate_request_schemas(operation: Operation) -> Iterable[JsonValue]:
-    for parameter in operation.parameters:
-        yield parameter.schema
-    if operation.request_body is not None:
-        for item in operation.request_body.content:
-            yield item.schema
-            yield item.item_schema
 
 
 def wire_names(schema: JsonObject, safe_names: Mapping[str, str]) -> dict[str, str]:
