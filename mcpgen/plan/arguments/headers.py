@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from mcpgen.diagnostics import Location, OperationRefusedError, Place, Problems
+from mcpgen.diagnostics import Location, OperationRefusedError, Problems
 from mcpgen.ir.api import Operation, Parameter
 from mcpgen.ir.manifest import HeaderEntry
 from mcpgen.ir.manifest_entries import Tokens
@@ -17,7 +17,13 @@ from mcpgen.ir.tool_plan import Fixed, SettingUse
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import Samples
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
-from mcpgen.plan.arguments.overrides import OverriddenOperation, WirePlace
+from mcpgen.plan.arguments.overrides import (
+    OverriddenOperation,
+    WirePlace,
+    change_parameter,
+    find_header,
+    make_header,
+)
 from mcpgen.plan.policy import Policy
 from mcpgen.text.secret_names import is_secret_name
 
@@ -75,7 +81,7 @@ def apply_default_headers(
     """
     for header in headers:
         name, at = header.wire_name, header.at or Location("")
-        declared = _find_declared(adjusted.sent, name)
+        declared = find_header(adjusted.sent, (name.lower(),))
         place = ("header", name if declared is None else declared.name)
         if place in stated or place in adjusted.names:
             continue
@@ -83,33 +89,15 @@ def apply_default_headers(
         if header.setting is None:
             _check(header.value, schema, shapes, adjusted.sent, name, at)
             schema = {"const": header.value}
-        parameter = Parameter(
-            name=place[1],
-            location="header",
-            required=header.setting is None or header.setting.required,
-            schema=schema,
-            style="simple",
-            explode=False,
-            at=_locate(at),
-        )
+        required = header.setting is None or header.setting.required
+        parameter = make_header(place[1], at, schema, required=required)
         adjusted = replace(
             adjusted,
             sent=_replace_parameter(adjusted.sent, place, parameter),
-            offered=_replace_parameter(adjusted.offered, place, None),
+            offered=change_parameter(adjusted.offered, place, lambda _: None),
             fixed=(*adjusted.fixed, replace(header, wire_name=place[1])),
         )
     return adjusted
-
-
-def _locate(at: Location) -> Place:
-    return Place("", lambda _: at)
-
-
-def _find_declared(operation: Operation, name: str) -> Parameter | None:
-    for parameter in operation.parameters:
-        if parameter.location == "header" and parameter.name.lower() == name.lower():
-            return parameter
-    return None
 
 
 def _check(
@@ -139,15 +127,11 @@ def _parse_scalar(text: JsonValue) -> JsonValue:
         return text
 
 
-def _replace_parameter(
-    operation: Operation, place: WirePlace, parameter: Parameter | None
-) -> Operation:
-    """Return the operation with another parameter at a place, or with none there."""
-    others = [each for each in operation.parameters if (each.location, each.name) != place]
-    if parameter is not None:
-        others.append(parameter)
-        others.sort(key=lambda each: _ORDER.index(each.location) if each.location in _ORDER else 4)
-    return replace(operation, parameters=tuple(others))
+def _replace_parameter(operation: Operation, place: WirePlace, parameter: Parameter) -> Operation:
+    """Return the operation with another parameter at a place."""
+    found = [*(it for it in operation.parameters if it.wire_place != place), parameter]
+    found.sort(key=lambda it: _ORDER.index(it.location) if it.location in _ORDER else 4)
+    return replace(operation, parameters=tuple(found))
 
 
 _OF_METHODS = ("x-http-method", "x-http-method-override", "x-method-override")
@@ -172,9 +156,7 @@ class SteeringParameter(Struct, frozen=True):
 
     operation: str  # its key
     argument: str
-    name: str  # on the wire
-    at: Place
-    is_required: bool
+    parameter: Parameter
     is_hidden: bool
 
 
@@ -187,7 +169,7 @@ def hide_steering_headers(
     """
     found = []
     for parameter in adjusted.offered.parameters:
-        place = (parameter.location, parameter.name)
+        place = parameter.wire_place
         name = parameter.name.lower()
         if parameter.location == "header" and _steers(name) and not _has_one_value(parameter):
             is_hidden = names[place] not in kept
@@ -195,21 +177,12 @@ def hide_steering_headers(
             is_hidden = False
         else:
             continue
-        found.append(
-            SteeringParameter(
-                adjusted.sent.key,
-                names[place],
-                parameter.name,
-                parameter.at,
-                parameter.required,
-                is_hidden,
-            )
-        )
+        found.append(SteeringParameter(adjusted.sent.key, names[place], parameter, is_hidden))
         if is_hidden:
             adjusted = replace(
                 adjusted,
-                sent=_without(adjusted.sent, place),
-                offered=_without(adjusted.offered, place),
+                sent=change_parameter(adjusted.sent, place, lambda _: None),
+                offered=change_parameter(adjusted.offered, place, lambda _: None),
                 hidden=(*adjusted.hidden, place),
             )
     return adjusted, found
@@ -224,26 +197,21 @@ def _has_one_value(parameter: Parameter) -> bool:
     return isinstance(schema, dict) and ("const" in schema or len(schema.get("enum", ())) == 1)
 
 
-def _without(operation: Operation, place: WirePlace) -> Operation:
-    others = (it for it in operation.parameters if (it.location, it.name) != place)
-    return replace(operation, parameters=tuple(others))
-
-
 def report_steering(found: Iterable[SteeringParameter], problems: Problems) -> None:
     """Report each parameter once, with the entry of the manifest that changes it."""
     groups: dict[tuple[str, bool], list[SteeringParameter]] = {}
     for it in found:
-        groups.setdefault((it.name, it.is_hidden), []).append(it)
+        groups.setdefault((it.parameter.name, it.is_hidden), []).append(it)
     for (name, is_hidden), uses in sorted(groups.items()):
+        at, is_required = uses[0].parameter.at, any(it.parameter.required for it in uses)
         if is_hidden:
-            report = problems.warning if any(it.is_required for it in uses) else problems.note
-            refusal = "; it is required, so the API may refuse calls"
+            report = problems.warning if is_required else problems.note
+            refusal = "; it is required, so the API may refuse calls" if is_required else ""
             report(
                 "steering-parameter",
                 f"the header `{name}` is not an argument",
-                at=uses[0].at,
-                why="such headers let a caller impersonate others or bypass access rules"
-                f"{refusal if any(it.is_required for it in uses) else ''}",
+                at=at,
+                why=f"such headers let a caller impersonate others or bypass access rules{refusal}",
                 help="to make it one, write in mcpgen.yaml: "
                 f"{_format_entry(uses, 'hidden: false')}",
             )
@@ -251,7 +219,7 @@ def report_steering(found: Iterable[SteeringParameter], problems: Problems) -> N
             problems.note(
                 "steering-parameter",
                 f"the argument `{uses[0].argument}` lets a call steer servers or proxies",
-                at=uses[0].at,
+                at=at,
                 why=f"`{name}` replaces the method, the URL or the origin of a request",
                 help=f"to remove it, write in mcpgen.yaml: {_format_entry(uses, 'hidden: true')}",
             )

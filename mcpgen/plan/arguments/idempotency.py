@@ -17,7 +17,15 @@ from mcpgen.ir.manifest_entries import KEY_METHODS, EffectiveEntry
 from mcpgen.ir.workflow import Workflow
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import Samples
-from mcpgen.plan.arguments.overrides import OverriddenOperation, WirePlace, find_argument_places
+from mcpgen.plan.arguments.overrides import (
+    OverriddenOperation,
+    WirePlace,
+    change_parameter,
+    find_argument_places,
+    find_header,
+    make_header,
+    name_arguments,
+)
 from mcpgen.plan.tools.entries import names_of
 from mcpgen.plan.tools.results import At
 
@@ -66,12 +74,13 @@ def apply_idempotency_key(
                 "a key is for POST and PATCH; other methods are repeatable without",
             )
         return adjusted, None
-    declared = _find_declared(operation, wanted)
+    declared = find_header(operation, USUAL_NAMES if wanted is None else {wanted.lower()})
     if wanted == "" or (declared is None and not wanted):
         return adjusted, None
     if declared is None:
-        parameter = _make_parameter(str(wanted), at(SETTING))
-        sent = replace(operation, parameters=(*operation.parameters, parameter))
+        header = make_header(str(wanted), at(SETTING), {"type": "string", "minLength": 1})
+        added = replace(header, is_generated=True)
+        sent = replace(operation, parameters=(*operation.parameters, added))
         return replace(adjusted, sent=sent), None
     place = ("header", declared.name)
     if any((fixed.location, fixed.wire_name) == place for fixed in adjusted.fixed):
@@ -89,63 +98,24 @@ def apply_idempotency_key(
         return adjusted, KeyHeader(operation.key, declared.name, "unusable", declared.at)
     if place in kept or operation.declared is not None:
         return _generate_header(adjusted, declared, is_argument=True), None
-    if not wanted and _find_argument_name(operation, place, shapes) in published:
+    if not wanted and name_arguments(operation)[place] in published:
         adjusted = _generate_header(adjusted, declared, is_argument=True)
         return adjusted, KeyHeader(operation.key, declared.name, "published", declared.at)
     adjusted = _generate_header(adjusted, declared, is_argument=False)
     return adjusted, KeyHeader(operation.key, declared.name, outcome, declared.at)
 
 
-def _find_declared(operation: Operation, wanted: str | None) -> Parameter | None:
-    """Find the header parameter with the wanted name, or with one of the usual names."""
-    names = USUAL_NAMES if wanted is None else {wanted.lower()}
-    for parameter in operation.parameters:
-        if parameter.location == "header" and parameter.name.lower() in names:
-            return parameter
-    return None
-
-
-def _make_parameter(name: str, at: Location) -> Parameter:
-    return Parameter(
-        name=name,
-        location="header",
-        required=True,
-        schema={"type": "string", "minLength": 1},
-        style="simple",
-        explode=False,
-        at=Place("", lambda _: at),
-        is_generated=True,
-    )
-
-
-def _find_argument_name(operation: Operation, place: WirePlace, shapes: Shapes) -> str:
-    places = find_argument_places(operation, shapes)
-    return next((name for name, other in places.items() if other == place), "")
-
-
 def _generate_header(
     adjusted: OverriddenOperation, header: Parameter, *, is_argument: bool
 ) -> OverriddenOperation:
     """Let the server supply the header: always, or if a call has no value for it."""
-
-    def replace_header(operation: Operation, parameter: Parameter | None) -> Operation:
-        found = (parameter if each is header else each for each in operation.parameters)
-        return replace(operation, parameters=tuple(each for each in found if each is not None))
-
+    place, required = header.wire_place, header.required or not is_argument
+    generated = replace(header, is_generated=True, required=required)
+    adjusted = replace(adjusted, sent=change_parameter(adjusted.sent, place, lambda _: generated))
     if is_argument:
-        sent = replace_header(adjusted.sent, replace(header, is_generated=True))
-        return replace(adjusted, sent=sent)
-    place = ("header", header.name)
-    return replace(
-        adjusted,
-        sent=replace_header(adjusted.sent, replace(header, is_generated=True, required=True)),
-        offered=replace(
-            adjusted.offered,
-            parameters=tuple(
-                each for each in adjusted.offered.parameters if (each.location, each.name) != place
-            ),
-        ),
-    )
+        return adjusted
+    offered = change_parameter(adjusted.offered, place, lambda _: None)
+    return replace(adjusted, offered=offered)
 
 
 def find_workflow_places(
@@ -175,13 +145,12 @@ def report_idempotency_keys(found: Sequence[KeyHeader], problems: Problems) -> N
         count = f"{len(headers)} operation{'s'[: len(headers) - 1]}"
         shown = ", ".join(f"`{each.operation}`" for each in headers[:_SHOWN])
         more = f" and {len(headers) - _SHOWN} more" if len(headers) > _SHOWN else ""
-        header = headers[0].header
         problems.note(
             code,
-            f"{verb} `{header}` of {count}",
+            f"{verb} `{headers[0].header}` of {count}",
             at=headers[0].at,
             why=f"{shown}{more}: {why}",
-            help=advice.format(header=header),
+            help=advice.format(header=headers[0].header),
         )
 
 

@@ -29,11 +29,7 @@ def wire_operation(operation: Operation, declared: DeclaredRequest) -> Overridde
         sent=operation,
         offered=replace(
             operation,
-            parameters=tuple(
-                parameter
-                for parameter in operation.parameters
-                if (parameter.location, parameter.name) in declared.inputs
-            ),
+            parameters=tuple(it for it in operation.parameters if it.wire_place in declared.inputs),
         ),
         fixed=tuple(Fixed(*place, value) for place, value in declared.fixed.items()),
         names=declared.inputs,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from msgspec import UNSET, Struct, field
 from msgspec.structs import replace
 
-from mcpgen.diagnostics import Location, OperationRefusedError, did_you_mean
+from mcpgen.diagnostics import Location, OperationRefusedError, Place, did_you_mean
 from mcpgen.ir.api import MediaType, Operation, Parameter
 from mcpgen.ir.manifest_entries import OperationEntry, ParameterEntry
 from mcpgen.ir.tool_plan import Fixed, SettingUse
@@ -73,18 +74,16 @@ def apply_overrides(
 def find_argument_places(operation: Operation, shapes: Shapes) -> dict[str, WirePlace]:
     """Return the places of all arguments and body properties, by their name in the manifest."""
     found = {name: place for place, name in name_arguments(operation).items()}
-    if operation.request_body is not None:
-        for item in operation.request_body.content:
-            for name in _list_properties(item.schema, shapes):
-                found[f"body.{name}"] = ("body", name)
+    for item in operation.body_content:
+        for name in _list_properties(item.schema, shapes):
+            found[f"body.{name}"] = ("body", name)
     return found
 
 
 def name_arguments(operation: Operation) -> dict[WirePlace, str]:
     """Return the usual name of the argument of each parameter, by place."""
     return assign_argument_names(
-        [(parameter.location, parameter.name) for parameter in operation.parameters],
-        operation.published_arguments,
+        [it.wire_place for it in operation.parameters], operation.published_arguments
     )
 
 
@@ -100,24 +99,20 @@ def _require_body(adjusted: OverriddenOperation, shapes: Shapes) -> OverriddenOp
         return adjusted
     asks = any(
         shapes.of(item.schema).keywords.get("required")
-        for item in _convert_content(adjusted.offered)
+        for item in adjusted.offered.body_content
         if item.schema is not None
     )
-    adjusted = replace(
+    return replace(
         adjusted,
-        sent=_with_required_body(adjusted.sent, required=True),
-        offered=_with_required_body(adjusted.offered, required=asks),
+        sent=_change_body(adjusted.sent, required=True),
+        offered=_change_body(adjusted.offered, required=asks),
+        defaults=adjusted.defaults if asks else {**adjusted.defaults, ("body", ""): {}},
     )
-    if asks:
-        return adjusted
-    return replace(adjusted, defaults={**adjusted.defaults, ("body", ""): {}})
 
 
-def _with_required_body(operation: Operation, *, required: bool) -> Operation:
+def _change_body(operation: Operation, **changes: Any) -> Operation:
     body = operation.request_body
-    if body is None:
-        return operation
-    return replace(operation, request_body=replace(body, required=required))
+    return operation if body is None else replace(operation, request_body=replace(body, **changes))
 
 
 def _apply_names(
@@ -145,24 +140,20 @@ def _apply_names(
     return replace(adjusted, names=names)
 
 
-class _ArgumentOverride:
+class _ArgumentOverride(Struct, frozen=True):
     """The override of one argument of one operation."""
 
-    def __init__(
-        self,
-        adjusted: OverriddenOperation,
-        name: str,
-        place: WirePlace,
-        wish: ParameterEntry,
-        shapes: Shapes,
-        at: Location,
-    ) -> None:
-        self.before = adjusted
-        self.name = name
-        self.place = place
-        self.wish = wish
-        self.shapes = shapes
-        self.at = at
+    before: OverriddenOperation
+    name: str
+    place: WirePlace
+    wish: ParameterEntry
+    shapes: Shapes
+    at: Location
+
+    @property
+    def parameter(self) -> Parameter | None:
+        """The parameter; None for a property of the body."""
+        return next((it for it in self.before.sent.parameters if it.wire_place == self.place), None)
 
     def apply(self) -> OverriddenOperation:
         """Return the operation with this override."""
@@ -189,14 +180,17 @@ class _ArgumentOverride:
             return self._fix()
         if wish.hidden:
             return self._hide()
-        after = self._change(self.before.offered, self._describe)
+        stated: JsonObject = {"description": wish.description} if wish.description else {}
         if not has_default:
+            after = self._change(self.before.offered, lambda schema: _with(schema, stated))
             return replace(self.before, offered=after)
         if self.place[0] == "body":
             raise self._make_refusal("cannot have a `default`", "use `fixed` for a body property")
+        stated["default"] = wish.default
+        after = self._change(self.before.offered, lambda schema: _with(schema, stated))
+        after = change_parameter(after, self.place, lambda it: replace(it, required=False))
         defaults = {**self.before.defaults, self.place: wish.default}
-        after = self._change(after, lambda schema: _with(schema, default=wish.default))
-        return replace(self.before, offered=_make_optional(after, self.place), defaults=defaults)
+        return replace(self.before, offered=after, defaults=defaults)
 
     def _check(self, value: JsonValue) -> None:
         """Reject a value that is invalid for the argument."""
@@ -208,28 +202,22 @@ class _ArgumentOverride:
 
     def _find_schema(self) -> JsonSchema:
         """Return the document's schema of the argument."""
-        _, wire_name = self.place
-        for parameter in self.before.sent.parameters:
-            if (parameter.location, parameter.name) == self.place:
-                return parameter.schema
-        for item in _convert_content(self.before.sent):
-            found = _list_properties(item.schema, self.shapes)
-            if wire_name in found:
-                schema: JsonSchema = found[wire_name]
-                return schema
-        return True
+        if self.parameter is not None:
+            return self.parameter.schema
+        found = [
+            _list_properties(item.schema, self.shapes) for item in self.before.sent.body_content
+        ]
+        name = self.place[1]
+        return next((properties[name] for properties in found if name in properties), True)
 
     def _fix(self) -> OverriddenOperation:
-        location, wire_name = self.place
         value = self.wish.fixed
-        fixed = Fixed(location, wire_name, value)
+        sent = self._change(self.before.sent, lambda _: {"const": value})
         return replace(
             self.before,
-            sent=_require(
-                self._change(self.before.sent, lambda _: {"const": value}), self.place, self.shapes
-            ),
+            sent=_require(sent, self.place, self.shapes),
             offered=self._without(self.before.offered),
-            fixed=(*self.before.fixed, fixed),
+            fixed=(*self.before.fixed, Fixed(*self.place, value)),
         )
 
     def _read_from_environment(self) -> OverriddenOperation:
@@ -247,11 +235,12 @@ class _ArgumentOverride:
         schema = self._find_schema()
         keywords = self.shapes.of(schema).keywords
         is_secret = keywords.get("format") == "password" or is_secret_name(wire_name)
+        described = self.parameter.description if self.parameter is not None else ""
+        described = described or keywords.get("description") or ""
         setting = SettingUse(
             wish.from_environment,
             schema,
-            wish.description
-            or first_sentence(self._choose_description(keywords), _MAX_DESCRIPTION),
+            wish.description or first_sentence(described, _MAX_DESCRIPTION),
             required=self._is_required() and wish.default is UNSET,
             secret=is_secret if wish.secret is None else wish.secret,
             at=self.at,
@@ -262,15 +251,6 @@ class _ArgumentOverride:
             offered=self._without(self.before.offered),
             fixed=(*self.before.fixed, Fixed(location, wire_name, UNSET, setting)),
         )
-
-    def _choose_description(self, keywords: JsonObject) -> str:
-        """Return the document's description of the parameter, or of its schema."""
-        found = (
-            parameter.description
-            for parameter in self.before.sent.parameters
-            if (parameter.location, parameter.name) == self.place
-        )
-        return next(found, "") or keywords.get("description") or ""
 
     def _hide(self) -> OverriddenOperation:
         if self._is_required():
@@ -283,16 +263,11 @@ class _ArgumentOverride:
         )
 
     def _is_required(self) -> bool:
-        location, wire_name = self.place
-        if location != "body":
-            return any(
-                parameter.required
-                for parameter in self.before.sent.parameters
-                if (parameter.location, parameter.name) == self.place
-            )
+        if self.parameter is not None:
+            return self.parameter.required
         return any(
-            wire_name in self.shapes.of(item.schema).keywords.get("required", ())
-            for item in _convert_content(self.before.sent)
+            self.place[1] in self.shapes.of(item.schema).keywords.get("required", ())
+            for item in self.before.sent.body_content
             if item.schema is not None
         )
 
@@ -304,45 +279,24 @@ class _ArgumentOverride:
             help,
         )
 
-    def _describe(self, schema: JsonSchema) -> JsonSchema:
-        text = self.wish.description
-        return _with(schema, description=text) if text else schema
-
     def _change(
         self, operation: Operation, change: Callable[[JsonSchema], JsonSchema]
     ) -> Operation:
         """Return the operation with a changed schema and description of this argument."""
         if self.place[0] == "body":
-            return self._with_member(operation, change)
-        text = self.wish.description
-        return _with_parameter(
+            return _with_bodies(operation, lambda item: self._with_property(item, change))
+        about = self.wish.description
+        return change_parameter(
             operation,
             self.place,
-            lambda parameter: replace(
-                parameter,
-                schema=change(parameter.schema),
-                description=text or parameter.description,
-            ),
+            lambda it: replace(it, schema=change(it.schema), description=about or it.description),
         )
 
     def _without(self, operation: Operation) -> Operation:
         if self.place[0] == "body":
             # A body that allows additional members would accept it if it were only removed.
-            return self._with_member(operation, lambda _: False)
-        return replace(
-            operation,
-            parameters=tuple(
-                parameter
-                for parameter in operation.parameters
-                if (parameter.location, parameter.name) != self.place
-            ),
-        )
-
-    def _with_member(
-        self, operation: Operation, change: Callable[[JsonSchema], JsonSchema]
-    ) -> Operation:
-        """Return the operation with a changed schema of this body member."""
-        return _with_bodies(operation, lambda item: self._with_property(item, change))
+            return self._change(operation, lambda _: False)
+        return change_parameter(operation, self.place, lambda _: None)
 
     def _with_property(
         self, item: MediaType, change: Callable[[JsonSchema], JsonSchema]
@@ -364,50 +318,47 @@ class _ArgumentOverride:
         return replace(item, schema=schema, examples=())
 
 
-def _convert_content(operation: Operation) -> tuple[MediaType, ...]:
-    return () if operation.request_body is None else operation.request_body.content
-
-
 def _with_bodies(operation: Operation, change: Callable[[MediaType], MediaType]) -> Operation:
-    body = operation.request_body
-    if body is None:
-        return operation
-    return replace(operation, request_body=replace(body, content=tuple(map(change, body.content))))
+    return _change_body(operation, content=tuple(map(change, operation.body_content)))
 
 
-def _with(schema: JsonSchema, **keywords: JsonValue) -> JsonSchema:
-    if schema is True:
-        return dict(keywords)
-    return {**schema, **keywords} if isinstance(schema, dict) else schema
+def _with(schema: JsonSchema, keywords: JsonObject) -> JsonSchema:
+    if not keywords or schema is False:
+        return schema
+    return {**({} if schema is True else schema), **keywords}
 
 
-def _with_parameter(
-    operation: Operation, place: WirePlace, change: Callable[[Parameter], Parameter]
+def change_parameter(
+    operation: Operation, place: WirePlace, change: Callable[[Parameter], Parameter | None]
 ) -> Operation:
-    return replace(
-        operation,
-        parameters=tuple(
-            change(parameter) if (parameter.location, parameter.name) == place else parameter
-            for parameter in operation.parameters
-        ),
-    )
+    """Return the operation with a changed parameter at `place`, or without it."""
+    found = (change(it) if it.wire_place == place else it for it in operation.parameters)
+    return replace(operation, parameters=tuple(it for it in found if it is not None))
 
 
-def _make_optional(operation: Operation, place: WirePlace) -> Operation:
-    return _with_parameter(operation, place, lambda found: replace(found, required=False))
+def find_header(operation: Operation, names: Collection[str]) -> Parameter | None:
+    """Return the header parameter that has one of these names, in lower case."""
+    found = (it for it in operation.parameters if it.location == "header")
+    return next((it for it in found if it.name.lower() in names), None)
+
+
+def make_header(name: str, at: Location, schema: JsonSchema, *, required: bool = True) -> Parameter:
+    """Return a header parameter that the manifest adds."""
+    place = Place("", lambda _: at)
+    return Parameter(name, "header", required, schema, style="simple", explode=False, at=place)
 
 
 def _require(operation: Operation, place: WirePlace, shapes: Shapes) -> Operation:
     """Return the operation with a required value at `place`, since a fixed value is always sent."""
     location, wire_name = place
     if location != "body":
-        return _with_parameter(operation, place, lambda found: replace(found, required=True))
+        return change_parameter(operation, place, lambda it: replace(it, required=True))
 
     def with_member(item: MediaType) -> MediaType:
         if item.schema is None or wire_name not in _list_properties(item.schema, shapes):
             return item
         required = {*shapes.of(item.schema).keywords.get("required", ()), wire_name}
-        return replace(item, schema=_with(item.schema, required=sorted(required)))
+        return replace(item, schema=_with(item.schema, {"required": sorted(required)}))
 
     return _with_bodies(operation, with_member)
 
