@@ -25,8 +25,12 @@ from mcpgen.plan.arguments.media_types import (
     rank_media_types,
     root_part,
 )
-from mcpgen.plan.arguments.overrides import OverriddenOperation, make_members_optional
-from mcpgen.plan.naming.names import assign_argument_names, to_class_name, to_identifier
+from mcpgen.plan.arguments.overrides import (
+    OverriddenOperation,
+    make_members_optional,
+    name_arguments,
+)
+from mcpgen.plan.naming.names import to_class_name, to_identifier
 from mcpgen.plan.naming.words import is_latin
 from mcpgen.plan.schemas.input_profile import FILE_IN_WORDS
 from mcpgen.plan.schemas.types import Types
@@ -54,24 +58,17 @@ def plan_arguments(
         OperationRefusedError: the operation has a body that the runtime cannot write.
     """
     operation = adjusted.offered
-    names = assign_argument_names(
-        [(parameter.location, parameter.name) for parameter in adjusted.sent.parameters],
-        operation.published_arguments,
-    ) | dict(adjusted.names)
+    names = name_arguments(adjusted.sent) | dict(adjusted.names)
     listed = [
-        _plan_parameter(parameter, names[parameter.location, parameter.name], types, hint)
+        _plan_parameter(parameter, names[parameter.wire_place], types, hint)
         for parameter in operation.parameters
     ]
     if operation.declared is None:
         listed += _plan_body(adjusted, types, hint)
     else:
         listed += _plan_inputs(operation, operation.declared, types, hint)
-    return tuple(
-        sorted(
-            (_with_default(item, adjusted) for item in listed),
-            key=lambda item: not item.argument.required,
-        )
-    )
+    planned = (_with_default(item, adjusted) for item in listed)
+    return tuple(sorted(planned, key=lambda item: not item.argument.required))
 
 
 def _with_default(listed: ListedArgument, adjusted: OverriddenOperation) -> ListedArgument:
@@ -84,22 +81,13 @@ def _plan_parameter(parameter: Parameter, name: str, types: Types, hint: str) ->
     whole = _forbid_empty(parameter, types)
     told = parameter.description
     if not is_latin(parameter.name):
-        told = prefix_wire_name(told or _read_description(whole), parameter.name)
-    schema = _describe_schema(whole, told, parameter.deprecated)
+        stated = whole.get("description") or "" if isinstance(whole, dict) else ""
+        told = prefix_wire_name(told or stated, parameter.name)
+    annotation = types.of(parameter.schema, "request", hint + to_class_name(name)).annotation
     argument = Argument(
-        name=name,
-        identifier=to_identifier(name),
-        location=parameter.location,
-        wire_name=parameter.name,
-        required=parameter.required,
-        annotation=types.of(parameter.schema, "request", hint + to_class_name(name)).annotation,
-        schema=whole,
+        name, to_identifier(name), *parameter.wire_place, parameter.required, annotation, whole
     )
-    return ListedArgument(argument, schema)
-
-
-def _read_description(schema: JsonSchema) -> str:
-    return schema.get("description") or "" if isinstance(schema, dict) else ""
+    return ListedArgument(argument, _describe_schema(whole, told, parameter.deprecated))
 
 
 def _forbid_empty(parameter: Parameter, types: Types) -> JsonSchema:
@@ -170,11 +158,8 @@ def select_media_types(operation: Operation, types: Types) -> tuple[MediaType, .
     with files comes after multipart. A range such as `*/*` is sent as JSON unless its schema is
     absent or a string.
     """
-    body = operation.request_body
-    if body is None:
-        return ()
     spelled: dict[str, MediaType] = {}
-    for item in rank_media_types(body.content):
+    for item in rank_media_types(operation.body_content):
         if not explain_unsendable(item, types):
             name = choose_content_type(item)
             schema = item.schema
@@ -256,15 +241,7 @@ def _plan_body(adjusted: OverriddenOperation, types: Types, hint: str) -> list[L
     )
     shown = [schema for schema in schemas if not structured or schema in structured]
     whole = _join_schemas(schemas)
-    argument = Argument(
-        name=BODY,
-        identifier=to_identifier(BODY),
-        location="body",
-        wire_name="",
-        required=body.required,
-        annotation=annotation,
-        schema=whole,
-    )
+    argument = Argument(BODY, to_identifier(BODY), "body", "", body.required, annotation, whole)
     listed = _describe_schema(_join_schemas(shown), body.description, is_deprecated=False)
     found = [ListedArgument(argument, listed, says_less=len(shown) < len(schemas))]
     if len(media_types) > 1 or is_range(media_types[0].media_type):
@@ -277,15 +254,9 @@ def _plan_inputs(
 ) -> Iterator[ListedArgument]:
     """Yield the inputs of a declared tool from which its body is composed."""
     for name, schema in iterate_inputs(operation, types.shape_of):
-        argument = Argument(
-            name=name,
-            identifier=to_identifier(name),
-            location=INPUT,
-            wire_name=name,
-            required=name in declared.required,
-            annotation=types.of(schema, "request", hint + to_class_name(name)).annotation,
-            schema=schema,
-        )
+        annotation = types.of(schema, "request", hint + to_class_name(name)).annotation
+        required = name in declared.required
+        argument = Argument(name, to_identifier(name), INPUT, name, required, annotation, schema)
         yield ListedArgument(argument, schema)
 
 
@@ -297,12 +268,8 @@ def body_schema(item: MediaType, shape_of: ShapeOf) -> JsonSchema:
     """Return the schema of the value from which a body of this media type is written."""
     kind = classify_body(item)
     if kind is Kind.TEXT:
-        description = f"Text of type `{item.media_type}`."
-        return {
-            "type": "string",
-            **_select_text_keywords(item.schema, shape_of),
-            "description": description,
-        }
+        keywords = _select_text_keywords(item.schema, shape_of)
+        return {"type": "string", **keywords, "description": f"Text of type `{item.media_type}`."}
     if kind is Kind.BINARY:
         return {"type": "string", "description": FILE_IN_WORDS}
     if kind is Kind.LINES:
@@ -345,9 +312,8 @@ def _plan_content_type(media_types: tuple[MediaType, ...]) -> ListedArgument:
         annotation=Annotation("str"),
         schema=schema,
     )
-    strings = [
-        f"`{item.media_type}`" for item in media_types if classify_body(item) not in STRUCTURED
-    ]
+    unstructured = (item for item in media_types if classify_body(item) not in STRUCTURED)
+    strings = [f"`{item.media_type}`" for item in unstructured]
     told = f"How the body is sent; {_choose_default_type(names[0])} unless told otherwise."
     if strings and len(strings) < len(names):
         told += f" For {', '.join(strings)} the body is one string."
@@ -360,9 +326,7 @@ _WORD = "[A-Za-z0-9!#$&^_.+-]+"
 
 def _build_pattern(media_type: str) -> str:
     """Return a regular expression for a media type, or for all in a range."""
-    if not is_range(media_type):
-        return _IN_PATTERNS.sub(r"\\\g<0>", media_type)
-    parts = essence_of(media_type).split("*")
+    parts = essence_of(media_type).split("*") if is_range(media_type) else [media_type]
     return _WORD.join(_IN_PATTERNS.sub(r"\\\g<0>", part) for part in parts)
 
 
@@ -381,11 +345,11 @@ def _choose_default_type(media_type: str) -> str:
 
 def _describe_schema(schema: JsonSchema, description: str, is_deprecated: bool) -> JsonSchema:
     """Add a description and `deprecated` to a schema."""
-    if not (description or is_deprecated):
-        return schema
     about: JsonObject = {"description": description} if description else {}
     if is_deprecated:
         about["deprecated"] = True
+    if not about:
+        return schema
     if not isinstance(schema, dict):
         return about if schema else {"not": {}, **about}
     return {**schema, **about}
