@@ -14,7 +14,7 @@ from mcpgen.diagnostics import Place, Problems
 from mcpgen.ir.api import Operation, Parameter, SecurityScheme, Server
 from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
 from mcpgen.ir.manifest import SecuritySchemeEntry
-from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan, source_prefix
+from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, source_prefix
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.naming.words import snake_case
@@ -31,7 +31,6 @@ from mcpgen.text.secret_names import (
     requires_credentials,
 )
 
-_AUTHORIZATION = ("header", "authorization")
 _MOST = 0.5  # of the tools: what so many take belongs to the API, not to one of its resources
 _NEARLY_ALL = 0.8
 _SOME = 0.1
@@ -40,6 +39,7 @@ _LONGEST_NAME = 60
 _FEWEST = 3  # tools; fewer share a name by chance
 _BEARER = re.compile(r"\bbearer\b", re.IGNORECASE)
 _BASIC = re.compile(r"\bbasic\b", re.IGNORECASE)
+_BEARER_SCHEME: JsonObject = {"type": "http", "scheme": "bearer"}
 
 
 class _Use(Struct, frozen=True):
@@ -132,9 +132,9 @@ class _Finding:
         """Find credentials among the parameters that are arguments."""
         uses: dict[tuple[str, str], list[_Use]] = {}
         for tool in self.tools:
-            arguments = {_choose_place(argument): argument.name for argument in tool.arguments}
+            arguments = {(it.location, it.wire_name): it.name for it in tool.arguments}
             for parameter in tool.operation.parameters:
-                name = arguments.get(parameter.place)
+                name = arguments.get(parameter.wire_place)
                 is_text = "string" in (self._shapes.of(parameter.schema).types or ("string",))
                 is_decided = name in tool.stated.entry.parameters
                 if name is not None and is_text and not is_decided:
@@ -149,9 +149,8 @@ class _Finding:
             if scheme:
                 yield _find_argument(subject, found, is_certain, security=({scheme: ()},))
             elif place[0] == "path":
-                yield _find_argument(
-                    subject, found, is_certain, parameters=self._build_entries(found)
-                )
+                parameters = self._build_entries(found)
+                yield _find_argument(subject, found, is_certain, parameters=parameters)
             else:
                 entry = {"type": "apiKey", "in": place[0], "name": found[0].name}
                 if about := first_sentence(found[0].description, _LONGEST_DESCRIPTION):
@@ -201,10 +200,8 @@ class _Finding:
                 continue
             is_certain = any(describes_credential(use.description) for use in found)
             if is_certain or is_explicit(name):
-                subject = f"the member `{name}` of the body"
-                yield _find_argument(
-                    subject, found, is_certain, parameters=self._build_entries(found)
-                )
+                subject, parameters = f"the member `{name}` of the body", self._build_entries(found)
+                yield _find_argument(subject, found, is_certain, parameters=parameters)
 
     def _iterate_properties(self, tool: ToolPlan) -> Mapping[str, JsonSchema]:
         for argument in tool.arguments:
@@ -270,19 +267,18 @@ class _Finding:
                 "",
                 names,
                 is_certain=False,
-                schemes={"token": {"type": "http", "scheme": "bearer"}},
+                schemes={"token": _BEARER_SCHEME},
                 security=({"token": ()}, {}),
             )
 
     def _needs_credential(self, tools: Sequence[ToolPlan], refused: Sequence[ToolPlan]) -> bool:
         forbidden = [tool for tool in tools if _list_answers(tool.operation, "403")]
-        texts = [self._plan.api.description]
         described = [tool for tool in tools if requires_credentials(tool.operation.description)]
         return (
             len(refused) >= min(_FEWEST, len(tools))
             or len(forbidden) >= max(_FEWEST, _MOST * len(tools))
             or len(described) >= max(_FEWEST, _MOST * len(tools))
-            or any(map(requires_credentials, texts))
+            or requires_credentials(self._plan.api.description)
         )
 
 
@@ -292,11 +288,6 @@ def _is_login(tool: ToolPlan) -> bool:
 
 def _list_answers(operation: Operation, status: str) -> bool:
     return any(response.status == status for response in operation.responses)
-
-
-def _choose_place(argument: Argument) -> tuple[str, str]:
-    is_header = argument.location == "header"
-    return (argument.location, argument.wire_name.lower() if is_header else argument.wire_name)
 
 
 def _use(tool: ToolPlan, argument: str, parameter: Parameter) -> _Use:
@@ -340,7 +331,7 @@ def _choose_authorization_scheme(parameters: Sequence[Parameter]) -> tuple[str, 
     ]
     is_bearer, is_basic = (any(map(it.search, texts)) for it in (_BEARER, _BASIC))
     if is_bearer and not is_basic:
-        return "token", {"type": "http", "scheme": "bearer"}
+        return "token", _BEARER_SCHEME
     if is_basic and not is_bearer:
         return "basic", {"type": "http", "scheme": "basic"}
     return "authorization", {"type": "apiKey", "in": "header", "name": "Authorization"}
