@@ -15,17 +15,14 @@ from mcpgen.plan.naming.words import digest, snake_case
 from mcpgen.text.hosts import is_private
 from mcpgen.text.prose import first_sentence, plain_line
 
-_PARTS: dict[str, tuple[tuple[str, bool], ...]] = {
-    "basic": (("username", False), ("password", True)),
-    "oauth2": (
-        ("client_id", False),
-        ("client_secret", True),
-        ("refresh_token", True),
-        ("access_token", True),
-    ),
-    "mutualTLS": (("certificate_file", False), ("key_file", False)),
-    "value": (("value", True),),
+_OAUTH_PARTS = ("client_id", "client_secret", "refresh_token", "access_token")
+_PARTS: dict[str, tuple[str, ...]] = {
+    "http basic": ("username", "password"),
+    "mutualTLS": ("certificate_file", "key_file"),
+    "oauth2": _OAUTH_PARTS,
+    "openIdConnect": _OAUTH_PARTS,
 }
+_PUBLIC_PARTS = frozenset({"username", "client_id", "certificate_file", "key_file"})
 SWITCH = ("0", "1", "false", "true")
 _OWN_SETTINGS = (
     EnvironmentVariable(
@@ -84,19 +81,12 @@ def plan_environment(
     allow_private, ca_file, file_roots, toolset, state_keys = (
         replace(setting, name=prefix + setting.name) for setting in _OWN_SETTINGS
     )
-    of_calls = (
-        *(
-            variable
-            for source in _list_sources(api, operations)
-            for variable in _plan_addresses(
-                source,
-                [operation for operation in operations if operation.source == source.name],
-                source_prefix(prefix, source),
-            )
-        ),
-        *_plan_credentials(api, operations, prefix),
-        *([allow_private] if _names_url(api, operations) else []),
-    )
+    of_calls: list[EnvironmentVariable] = []
+    for source in _list_sources(api, operations):
+        own = [operation for operation in operations if operation.source == source.name]
+        of_calls += _plan_addresses(source, own, source_prefix(prefix, source))
+    of_calls += _plan_credentials(api, operations, prefix)
+    of_calls += [allow_private] if _names_url(api, operations) else []
     return (
         *count_operation_usage(of_calls, api, operations, prefix),
         *([ca_file] if operations else []),
@@ -164,47 +154,36 @@ def _plan_server_variables(servers: Iterable[Server], prefix: str) -> list[Envir
     found: dict[str, EnvironmentVariable] = {}
     for server in servers:
         for variable in server.variables:
-            name = f"{prefix}SERVER_{_spell_upper(variable.name)}"
+            name, choices = f"{prefix}SERVER_{_spell_upper(variable.name)}", variable.enum
             about = first_sentence(variable.description, 160)
-            choices = f"One of {', '.join(variable.enum)}." if variable.enum else ""
-            found.setdefault(
-                name,
-                EnvironmentVariable(
-                    name=name,
-                    description=" ".join(
-                        filter(None, (about or f"`{{{variable.name}}}` of the address.", choices))
-                    ),
-                    example=variable.default,
-                    choices=tuple(map(str, variable.enum)),
-                ),
+            about = about or f"`{{{variable.name}}}` of the address."
+            planned = EnvironmentVariable(
+                name=name,
+                description=about + (f" One of {', '.join(choices)}." if choices else ""),
+                example=variable.default,
+                choices=choices,
             )
+            found.setdefault(name, planned)
     return [found[name] for name in sorted(found)]
 
 
 def _plan_credentials(
     api: Api, operations: tuple[Operation, ...], prefix: str
 ) -> list[EnvironmentVariable]:
-    used = {
-        use.scheme
-        for operation in operations
-        for requirement in operation.security
-        for use in requirement
-    }
-    variables: list[EnvironmentVariable] = []
+    used = {use.scheme for it in operations for way in it.security for use in way}
     schemes = [scheme for scheme in api.security_schemes if scheme.id in used]
     stems = _choose_credential_stems(api, schemes, prefix)
-    for scheme in schemes:
-        variables += [
-            EnvironmentVariable(
-                name=_spell_setting(stems[scheme.id], part),
-                description=_describe_part(scheme, part),
-                secret=secret,
-                scheme=scheme.id,
-                part=part,
-            )
-            for part, secret in _list_parts(scheme)
-        ]
-    return variables
+    return [
+        EnvironmentVariable(
+            name=_spell_setting(stems[scheme.id], part),
+            description=_describe_part(scheme, part),
+            secret=part not in _PUBLIC_PARTS,
+            scheme=scheme.id,
+            part=part,
+        )
+        for scheme in schemes
+        for part in _list_parts(scheme)
+    ]
 
 
 def _choose_credential_stems(
@@ -237,7 +216,7 @@ def _choose_credential_stems(
 
 
 def _spell_settings(stem: str, scheme: SecurityScheme) -> set[str]:
-    return {_spell_setting(stem, part) for part, _ in _list_parts(scheme)}
+    return {_spell_setting(stem, part) for part in _list_parts(scheme)}
 
 
 def _spell_setting(stem: str, part: str) -> str:
@@ -251,12 +230,8 @@ def _choose_credential_prefix(api: Api, scheme: SecurityScheme, prefix: str) -> 
     return source_prefix(prefix, source)
 
 
-def _list_parts(scheme: SecurityScheme) -> tuple[tuple[str, bool], ...]:
-    if scheme.type == "http" and scheme.http_scheme == "basic":
-        return _PARTS["basic"]
-    if scheme.type in ("oauth2", "openIdConnect"):
-        return _PARTS["oauth2"]
-    return _PARTS.get(scheme.type, _PARTS["value"])
+def _list_parts(scheme: SecurityScheme) -> tuple[str, ...]:
+    return _PARTS.get(f"{scheme.type} {scheme.http_scheme}".strip(), ("value",))
 
 
 def _describe_part(scheme: SecurityScheme, part: str) -> str:
@@ -268,7 +243,7 @@ def _describe_part(scheme: SecurityScheme, part: str) -> str:
     else:
         what = _PART_IN_WORDS[part]
     about = first_sentence(scheme.description, 160)
-    return f"{what}. {about}".strip() if about else f"{what}."
+    return f"{what}. {about}".strip()
 
 
 def _spell_upper(text: str) -> str:
