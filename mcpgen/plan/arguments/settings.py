@@ -21,12 +21,11 @@ _CHOICES = ("anyOf", "oneOf")
 
 
 class SettingPlanning:
-    """Planning of the environment variables from which tools read parameters."""
+    """Planning of the variables that supply parameters; the names of `others` are taken."""
 
     def __init__(
         self, others: Sequence[EnvironmentVariable], shapes: Shapes, problems: Problems
     ) -> None:
-        """Take the server's `others` variables, whose names are taken."""
         self._taken = {variable.name: variable for variable in others}
         self._shapes = shapes
         self._problems = problems
@@ -38,10 +37,6 @@ class SettingPlanning:
             for fixed in tool.fixed:
                 if fixed.setting is not None:
                     uses.setdefault(fixed.setting.name, []).append(fixed.setting)
-        self._check_names(uses)
-        return tuple(self._make_variable(name, uses[name]) for name in sorted(uses))
-
-    def _check_names(self, uses: dict[str, list[SettingUse]]) -> None:
         for name in sorted(uses.keys() & self._taken.keys()):
             self._problems.error(
                 "setting-name",
@@ -50,6 +45,7 @@ class SettingPlanning:
                 why=f"the server reads it as: {self._taken[name].description}",
                 help="choose another name",
             )
+        return tuple(self._make_variable(name, uses[name]) for name in sorted(uses))
 
     def _make_variable(self, name: str, uses: Sequence[SettingUse]) -> EnvironmentVariable:
         schemas: list[JsonSchema] = []
@@ -142,11 +138,8 @@ def count_operation_usage(
     for tools in needs.values():
         for name, usage in count_usages(tools).items():
             usages[name] = _add_usage(usages.get(name, unused), usage)
-    counted = []
-    for variable in variables:
-        usage = usages.get(variable.name, unused)
-        counted.append(replace(variable, usage=usage, required=usage.is_needed_by_most))
-    return counted
+    counted = ((variable, usages.get(variable.name, unused)) for variable in variables)
+    return [replace(it, usage=usage, required=usage.is_needed_by_most) for it, usage in counted]
 
 
 def _add_usage(usage: Usage, of_source: Usage) -> Usage:
@@ -166,14 +159,8 @@ def count_tool_usage(
     """Return variables that parameters and headers come from, with the tools that need each."""
     counted = []
     for variable in variables:
-        uses = [
-            [
-                item.setting.required
-                for item in tool.fixed
-                if item.setting is not None and item.setting.name == variable.name
-            ]
-            for tool in tools
-        ]
+        read = [[it.setting for it in tool.fixed if it.setting is not None] for tool in tools]
+        uses = [[it.required for it in each if it.name == variable.name] for each in read]
         needed = sum(any(use) for use in uses)
         usage = Usage(len(tools), needed_by=needed, usable_by=sum(map(bool, uses)) - needed)
         counted.append(replace(variable, usage=usage, required=usage.is_needed_by_most))
