@@ -8,21 +8,20 @@ each way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from mcpgen.ir.api import MediaType, Operation
+from mcpgen.ir.api import Operation
 from mcpgen.jsonschema.direction import Shape, Shapes
 from mcpgen.jsonschema.references import PREFIX, find_reference, iterate_reachable
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.schemas.input_profile import InputProfile
 from mcpgen.plan.schemas.output_profile import OutputProfile
-from mcpgen.plan.schemas.schema_part import SchemaPart, make_leaf
+from mcpgen.plan.schemas.schema_part import ABOUT, SchemaPart, make_leaf
 
-_ABOUT = frozenset(
-    {"$ref", "title", "description", "examples", "deprecated", "default", "readOnly", "writeOnly"}
-)
 _INLINE, _SHARED, _CUT = "inline", "shared", "cut"
 _GUARD = 40  # levels; deeper schemas are listed in another way
 
@@ -53,7 +52,7 @@ _Way = tuple[str, int]
 
 
 class _TooDeepError(Exception):
-    """A schema is nested too deeply to be listed in this way."""
+    """A schema is nested too deeply, or too large, to be listed in this way."""
 
 
 class Bundler:
@@ -71,32 +70,16 @@ class Bundler:
 
     def bundle(self, schemas: Iterable[JsonSchema]) -> Bundle:
         """Return `schemas` in a form that is self-contained and within the limits."""
-        wanted = tuple(schemas)
-        for mode, limit in (
-            (_INLINE, self._limits.inline_bytes),
-            (_SHARED, self._limits.total_bytes),
-        ):
-            bundle = self._try(wanted, (mode, _GUARD), limit, self._limits.depth)
-            if bundle is not None:
-                return bundle
-        for depth in range(self._limits.depth, 0, -1):
-            bundle = self._try(wanted, (_CUT, depth), self._limits.total_bytes, depth)
-            if bundle is not None:
-                return Bundle(bundle.schemas, {}, is_exact=False, is_cut=True)
+        wanted, limits = tuple(schemas), self._limits
+        ways = [((_INLINE, _GUARD), limits.inline_bytes), ((_SHARED, _GUARD), limits.total_bytes)]
+        ways += [((_CUT, depth), limits.total_bytes) for depth in range(limits.depth, 0, -1)]
+        for way, limit in ways:
+            with suppress(_TooDeepError):
+                return self._bundle(wanted, way, limit, min(way[1], limits.depth))
         parts = [self._profile.cut(self._shapes.of(schema)) for schema in wanted]
         return Bundle(tuple(part.schema for part in parts), {}, is_exact=False, is_cut=True)
 
-    def _try(
-        self, wanted: tuple[JsonSchema, ...], way: _Way, limit: int, depth: int
-    ) -> Bundle | None:
-        try:
-            return self._bundle(wanted, way, limit, depth)
-        except _TooDeepError:
-            return None
-
-    def _bundle(
-        self, wanted: tuple[JsonSchema, ...], way: _Way, limit: int, depth: int
-    ) -> Bundle | None:
+    def _bundle(self, wanted: tuple[JsonSchema, ...], way: _Way, limit: int, depth: int) -> Bundle:
         parts = [self._build(schema, way) for schema in wanted]
         size = sum(part.size for part in parts)
         definitions: dict[str, SchemaPart] = {}
@@ -109,12 +92,13 @@ class Bundler:
                 waiting += sorted(definitions[name].names - definitions.keys(), reverse=True)
         everything = [*parts, *definitions.values()]
         if size > limit or any(part.height > depth for part in everything):
-            return None
+            raise _TooDeepError
+        is_cut = way[0] == _CUT
         return Bundle(
             schemas=tuple(part.schema for part in parts),
             definitions={name: definitions[name].schema for name in sorted(definitions)},
-            is_exact=all(part.is_exact for part in everything),
-            is_cut=False,
+            is_exact=not is_cut and all(part.is_exact for part in everything),
+            is_cut=is_cut,
         )
 
     def _build_definition(self, name: str, way: _Way) -> SchemaPart:
@@ -128,7 +112,7 @@ class Bundler:
         name = find_reference(schema)
         if not name or not isinstance(schema, dict):
             return self._build_anonymous(schema, way)
-        if schema.keys() <= _ABOUT:
+        if schema.keys() <= ABOUT:
             built = self._build_reference(name, way)
             return built.describe(self._profile.description(schema)) if len(schema) > 1 else built
         if way[0] != _CUT and name in self._recursive:
@@ -177,8 +161,7 @@ def _cache_key(way: _Way) -> _Way:
 
 
 def _build_pointer(name: str) -> SchemaPart:
-    built = make_leaf({"$ref": PREFIX + name})
-    return SchemaPart(built.schema, built.size, names=frozenset((name,)))
+    return replace(make_leaf({"$ref": PREFIX + name}), names=frozenset((name,)))
 
 
 def collect_needed_schemas(
@@ -190,23 +173,10 @@ def collect_needed_schemas(
     return {name: schemas[name] for name in sorted(names & schemas.keys())}
 
 
-def _iterate_schemas(operation: Operation) -> Iterable[JsonSchema]:
-    for parameter in operation.parameters:
-        yield parameter.schema
-    if operation.request_body is not None:
-        yield from _iterate_content_schemas(operation.request_body.content)
-    for response in operation.responses:
-        yield from _iterate_content_schemas(response.content)
-        for header in response.headers:
-            yield header.schema
-
-
-def _iterate_content_schemas(content: Iterable[MediaType]) -> Iterable[JsonSchema]:
-    for item in content:
-        if item.schema is not None:
-            yield item.schema
-        if item.item_schema is not None:
-            yield item.item_schema
-        for encoding in item.encoding.values():
-            for header in encoding.headers:
-                yield header.schema
+def _iterate_schemas(operation: Operation) -> Iterable[JsonSchema | None]:
+    responses = operation.responses
+    headers = (header for response in responses for header in response.headers)
+    yield from (it.schema for it in (*operation.parameters, *headers))
+    for item in (*operation.body_content, *(item for it in responses for item in it.content)):
+        yield from (item.schema, item.item_schema)
+        yield from (it.schema for encoding in item.encoding.values() for it in encoding.headers)

@@ -9,6 +9,10 @@ from msgspec import Struct
 
 from mcpgen.jsonschema.types import JsonObject
 
+ABOUT = frozenset(
+    {"$ref", "title", "description", "examples", "deprecated", "default", "readOnly", "writeOnly"}
+)
+"""Keywords beside which a `$ref` means no more than its target."""
 _encode = msgspec.json.Encoder().encode
 
 

@@ -13,6 +13,7 @@ from mcpgen.jsonschema.direction import DirectionName, Shape, Shapes
 from mcpgen.jsonschema.references import PREFIX, find_reference, iterate_subschemas
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.naming.names import ClassNames, to_class_name
+from mcpgen.plan.schemas.schema_part import ABOUT
 from mcpgen.text.identifiers import Identifier
 from mcpgen.text.prose import whole_sentence
 
@@ -104,7 +105,7 @@ class Types:
         if depth > _MAX_NESTING:
             return _ANYTHING
         name = find_reference(schema)
-        if name and isinstance(schema, dict) and not _says_more(schema):
+        if name and isinstance(schema, dict) and schema.keys() <= ABOUT:
             return self._build_named(name, direction, depth)
         shape = self._shapes[direction].of(schema)
         home = self._homes.get(id(schema))
@@ -255,13 +256,6 @@ def _describe(schema: JsonSchema) -> str:
     return whole_sentence(text, _MAX_DOCSTRING) if isinstance(text, str) else ""
 
 
-def _says_more(schema: JsonObject) -> bool:
-    return not schema.keys() <= {
-        "$ref", "title", "description", "default", "examples", "deprecated", "readOnly",
-        "writeOnly",
-    }  # fmt: skip
-
-
 def _build_union(members: list[Typed]) -> Typed:
     distinct = list({member.source: member for member in members}.values())
     distinct.sort(key=lambda member: member.source == "None")
@@ -292,7 +286,8 @@ def _build_literal(values: list[JsonValue], shape: Shape) -> Typed:
     is_short = len(present) <= _MAX_LITERALS and all(_is_readable(value) for value in present)
     nulls = [_NULL] if len(present) < len(values) else []
     if present and is_short and len({type(value) for value in present}) == 1:
-        spelled = ", ".join(_spell(value) for value in present)
+        # Plain ASCII without quotes and backslashes: Python reads JSON as it is.
+        spelled = ", ".join(map(json.dumps, present))
         enum = list(dict.fromkeys(present))
         return _build_union([Typed(f"Literal[{spelled}]", {"enum": enum}), *nulls])
     names = [name for name in shape.types if name in _PRIMITIVES and name != "null"]
@@ -311,10 +306,6 @@ def _is_readable(value: JsonValue) -> bool:
         and value.isprintable()
         and not set(value) & set("\"'\\")
     )
-
-
-def _spell(value: JsonValue) -> str:
-    return json.dumps(value)  # plain ASCII without quotes and backslashes: Python reads the same
 
 
 def _find_differing_names(requests: Shapes) -> frozenset[str]:
