@@ -24,10 +24,7 @@ _UNCHECKED = frozenset(
 
 
 class ValidationSchemas:
-    """Validation schemas of one direction, cached by definition.
-
-    `offered` maps wire names of properties to their safe names.
-    """
+    """Validation schemas of one direction; `offered` are safe names, by wire name."""
 
     def __init__(self, direction: Direction, offered: Mapping[str, str]) -> None:
         self._direction = direction
@@ -66,7 +63,9 @@ class ValidationSchemas:
             elif keyword in SEVERAL_SCHEMAS:
                 out[keyword] = [self._convert(item, names) for item in value]
             elif keyword in ("properties", "dependentSchemas"):
-                out[keyword] = self._convert_properties(value, names)
+                out[keyword] = {
+                    self._rename(key): self._convert(item, names) for key, item in value.items()
+                }
             elif keyword == "patternProperties":
                 out[keyword] = {key: self._convert(item, names) for key, item in value.items()}
             elif keyword == "dependentRequired":
@@ -89,9 +88,6 @@ class ValidationSchemas:
         if called and "propertyNames" in out:  # which applies to wire names
             out["propertyNames"] = {"anyOf": [out["propertyNames"], {"enum": sorted(called)}]}
         return out
-
-    def _convert_properties(self, schemas: Mapping[str, JsonSchema], names: set[str]) -> JsonObject:
-        return {self._rename(key): self._convert(item, names) for key, item in schemas.items()}
 
     def _rename(self, name: str) -> str:
         return self._offered.get(name, name)
@@ -121,24 +117,16 @@ _KnownObjects: TypeAlias = dict[int, tuple[Shape, dict[str, JsonSchema] | None]]
 
 
 class ToolSchemas:
-    """Builds the schemas of all tools of one API.
-
-    `offered` maps wire names of properties to their safe names.
-    """
+    """Builds the schemas of all tools of one API; `offered` are safe names, by wire name."""
 
     def __init__(self, schemas: Mapping[str, JsonSchema], offered: Mapping[str, str]) -> None:
         self.requests = Shapes(schemas, "request")
         self.responses = Shapes(schemas, "response")
         self._exact = ValidationSchemas(self.requests.direction, offered)
         recursive = find_recursive_names(schemas)
+        profiles = (InputProfile(keeps_null=it, offered=offered) for it in (False, True))
         self._inputs, self._patches = (
-            Bundler(
-                self.requests,
-                InputProfile(keeps_null=keeps_null, offered=offered),
-                INPUT_LIMITS,
-                recursive,
-            )
-            for keeps_null in (False, True)
+            Bundler(self.requests, profile, INPUT_LIMITS, recursive) for profile in profiles
         )
         self._outputs = Bundler(self.responses, OutputProfile(), OUTPUT_LIMITS, recursive)
 
@@ -157,20 +145,19 @@ class ToolSchemas:
         """Return the schema of a result for the schema of a response."""
         shape = self.responses.of(schema)
         shown = self._as_object(shape, {})
-        if shown is None:
-            bundle = self._outputs.bundle([schema])
-            return _build_output({"type": "object", "properties": {"result": bundle.schemas[0]}},
-                           bundle.definitions, "result")  # fmt: skip
-        names = sorted(shown)
+        result_key = "result" if shown is None else ""
+        members = {result_key: schema} if shown is None else dict(sorted(shown.items()))
         extra = shape.keywords.get("additionalProperties")
-        others = [extra] if isinstance(extra, dict) and not names else []
-        bundle = self._outputs.bundle([*(shown[name] for name in names), *others])
+        others = [extra] if isinstance(extra, dict) and not members else []
+        bundle = self._outputs.bundle([*members.values(), *others])
         listed: JsonObject = {"type": "object"}
-        if names:
-            listed["properties"] = dict(zip(names, bundle.schemas, strict=True))
+        if members:
+            listed["properties"] = dict(zip(members, bundle.schemas, strict=True))
         elif others:
             listed["additionalProperties"] = bundle.schemas[0]
-        return _build_output(listed, bundle.definitions, "")
+        if bundle.definitions:
+            listed["$defs"] = bundle.definitions
+        return OutputSchema(listed, result_key)
 
     def _as_object(self, shape: Shape, known: _KnownObjects) -> dict[str, JsonSchema] | None:
         """Return the properties of a response that is always an object, or None.
@@ -209,9 +196,8 @@ class ToolSchemas:
 
 def keeps_null(operation: Operation) -> bool:
     """Whether null in a body has a different meaning than absence."""
-    body = operation.request_body
-    return operation.method == "PATCH" or (
-        body is not None and any("merge-patch" in item.media_type for item in body.content)
+    return operation.method == "PATCH" or any(
+        "merge-patch" in item.media_type for item in operation.body_content
     )
 
 
@@ -248,9 +234,3 @@ def _build_object(
     if definitions:
         schema["$defs"] = definitions
     return schema
-
-
-def _build_output(schema: JsonObject, definitions: JsonObject, result_key: str) -> OutputSchema:
-    if definitions:
-        schema["$defs"] = definitions
-    return OutputSchema(schema, result_key)
