@@ -34,12 +34,12 @@ _FORMATS = frozenset(
 )  # fmt: skip
 _NOT_EVERYWHERE = re.compile(r"\(\?[=!<:a-zA-Z]|\\[1-9]|\\[pPkbBuxc]|\\u\{|\[\[|&&")
 _ONLY_CHECKED = frozenset(
-    {
-        "not", "if", "then", "else", "contains", "minContains", "maxContains", "prefixItems",
-        "patternProperties", "propertyNames", "dependentRequired", "dependentSchemas",
-        "unevaluatedItems", "unevaluatedProperties", "minProperties", "maxProperties", "allOf",
-    }
-)  # fmt: skip
+    """
+    not if then else contains minContains maxContains prefixItems patternProperties propertyNames
+    dependentRequired dependentSchemas unevaluatedItems unevaluatedProperties minProperties
+    maxProperties allOf
+    """.split()
+)
 _BY_TYPE: dict[str, tuple[str, ...]] = {
     "string": ("minLength", "maxLength"),
     "integer": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
@@ -114,9 +114,8 @@ class InputProfile:
     def _build_type(self, keywords: JsonObject, name: str, build: Build) -> SchemaPart:
         if name in ("object", "array"):
             built = (self._build_object if name == "object" else self._build_array)(keywords, build)
-            return (
-                built.mark_inexact() if "enum" in keywords else built
-            )  # the values are only validated
+            # The values are only validated.
+            return built.mark_inexact() if "enum" in keywords else built
         schema: JsonObject = {"type": name} if name else {}
         told: list[str] = []
         is_exact = True
@@ -377,10 +376,7 @@ def _only_requires(member: JsonSchema) -> bool:
 def _describe_bounds(keywords: JsonObject, type_name: str) -> str:
     """Return the bounds of a value in words: "1 to 100"."""
     noun = {"string": "character", "array": "item"}.get(type_name, "")
-    low, high = {
-        "string": ("minLength", "maxLength"),
-        "array": ("minItems", "maxItems"),
-    }.get(type_name, ("minimum", "maximum"))
+    low, high, *_ = _BY_TYPE.get(type_name, _BY_TYPE["number"])  # the bounds come first
     least, most = keywords.get(low), keywords.get(high)
     if type_name in ("string", "array") and least == 0:
         least = None
@@ -392,10 +388,9 @@ def _describe_bounds(keywords: JsonObject, type_name: str) -> str:
         return f"At least {_count_noun(least, noun)}."
     if most is not None:
         return f"At most {_count_noun(most, noun)}."
-    if "exclusiveMinimum" in keywords and type_name in ("integer", "number"):
-        return f"More than {keywords['exclusiveMinimum']}."
-    if "exclusiveMaximum" in keywords and type_name in ("integer", "number"):
-        return f"Less than {keywords['exclusiveMaximum']}."
+    for keyword, words in (("exclusiveMinimum", "More than"), ("exclusiveMaximum", "Less than")):
+        if keyword in keywords and type_name in ("integer", "number"):
+            return f"{words} {keywords[keyword]}."
     return ""
 
 

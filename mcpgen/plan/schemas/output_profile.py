@@ -43,9 +43,7 @@ class OutputProfile:
         levels = 0
         properties: dict[str, SchemaPart] = {}
         if "properties" in keywords and "object" in (shape.types or ("object",)):
-            properties = {
-                name: build(value) for name, value in sorted(keywords["properties"].items())
-            }
+            properties = {name: build(it) for name, it in sorted(keywords["properties"].items())}
             children += properties.values()
             schema["properties"] = {name: child.schema for name, child in properties.items()}
             levels = 1
@@ -66,8 +64,7 @@ class OutputProfile:
                 if not any(member.schema == other.schema for other in distinct):
                     distinct.append(member)
             if len(distinct) == 1 and not children:
-                told = self.description(keywords)
-                return distinct[0].describe(told)
+                return distinct[0].describe(self.description(keywords))
             if all(member.schema for member in distinct) and distinct:
                 children += distinct
                 schema.pop("type", None)  # the members state it, including null
