@@ -11,10 +11,7 @@ from mcpgen.ir.api import Api, Operation, SkippedOperation, skip_operation
 from mcpgen.ir.manifest import Manifest
 from mcpgen.ir.tool_plan import Fixed, ModelPlan, ServerPlan, ToolGroupPlan, ToolPlan
 from mcpgen.plan.arguments.arguments import takes_file
-from mcpgen.plan.arguments.credentials import (
-    collect_confirmed_origins,
-    with_destinations,
-)
+from mcpgen.plan.arguments.credentials import collect_confirmed_origins, with_destinations
 from mcpgen.plan.arguments.environment import plan_environment
 from mcpgen.plan.arguments.headers import plan_default_headers, report_steering
 from mcpgen.plan.arguments.settings import SettingPlanning, count_tool_usage
@@ -168,12 +165,9 @@ class _Planning:
         issued = {**self.policy.issued_names, **chosen}
         names = naming.names(issued)
         types = assign_call_types(selected, self.policy.published_calls, self.policy.issued_names)
-        tools = {
-            operation.key: tool
-            for operation in sorted(selected, key=lambda operation: operation.key)
-            if (tool := self._plan_tool(operation, names[operation.key], types[operation.key]))
-            is not None
-        }
+        in_order = sorted(selected, key=lambda operation: operation.key)
+        planned = {it.key: self._plan_tool(it, names[it.key], types[it.key]) for it in in_order}
+        tools = {key: tool for key, tool in planned.items() if tool is not None}
         self.planning.report()
         aliases = resolve_aliases(tools, self.entries, self.policy, self.problems)
         document_names = naming.find_current_names(names)
@@ -208,12 +202,9 @@ class _Planning:
         """Return the classes that the signatures of the handlers need."""
         if not self.policy.manifest.models:
             return {}
-        annotations = [
-            annotation
-            for tool in tools
-            for annotation in (tool.returns, *(argument.annotation for argument in tool.arguments))
-        ]
-        return self.types.collect_models(annotations)
+        tools = list(tools)
+        annotations = [argument.annotation for tool in tools for argument in tool.arguments]
+        return self.types.collect_models([*annotations, *(tool.returns for tool in tools)])
 
     def _plan_groups(
         self, served: tuple[Operation, ...], tools: dict[str, ToolPlan]
@@ -223,17 +214,11 @@ class _Planning:
             by_tag.setdefault(operation.tag, []).append(tools[operation.key])
         sources = {tag: min(it.operation.source for it in by_tag[tag]) for tag in sorted(by_tag)}
         modules = assign_module_names(sources)
-        groups = [
-            ToolGroupPlan(
-                tag=tag,
-                module=modules[tag],
-                description=shorten_at_sentence(
-                    plain_line(self.api.tag_descriptions.get(tag, "")), 300
-                ),
-                tools=tuple(sorted(plans, key=lambda tool: tool.name)),
-            )
-            for tag, plans in by_tag.items()
-        ]
+        groups = []
+        for tag, plans in by_tag.items():
+            about = shorten_at_sentence(plain_line(self.api.tag_descriptions.get(tag, "")), 300)
+            ordered = tuple(sorted(plans, key=lambda tool: tool.name))
+            groups.append(ToolGroupPlan(tag, modules[tag], about, ordered))
         return tuple(sorted(groups, key=lambda group: group.module))
 
     def _plan_tool(self, operation: Operation, name: str, call_type: Identifier) -> ToolPlan | None:

@@ -11,18 +11,14 @@ from mcpgen.ir.workflow import Workflow
 
 
 class Policy(Struct, frozen=True):
-    """The manifest and the names that earlier runs published.
-
-    `issued_names` are the names of published tools, by operation key; they stay.
-    `published_arguments` are the arguments of those tools; they keep their spelling.
-    """
+    """The manifest and the names that earlier runs published, which stay."""
 
     intent: LocatedManifest
-    issued_names: Mapping[str, str] = field(default_factory=dict)
+    issued_names: Mapping[str, str] = field(default_factory=dict)  # of tools, by operation key
     published_calls: Mapping[str, str] = field(default_factory=dict)  # types of calls, by key
     workflows: tuple[Workflow, ...] = ()  # of the manifest and its Arazzo documents
     source_names: tuple[str, ...] = ("",)  # prefixes of operation keys, in the order of sources
-    published_arguments: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    published_arguments: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by key
 
     @property
     def manifest(self) -> Manifest:
