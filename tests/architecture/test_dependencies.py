@@ -60,21 +60,21 @@ GENERATOR = [module for module in MODULES if not module.name.startswith("mcpgen.
 
 
 @pytest.mark.parametrize("module", GENERATOR, ids=lambda module: module.name)
-def test_the_generator_imports_what_its_extra_installs(module: SourceModule) -> None:
+def test_the_generator_imports_only_packages_of_its_extra(module: SourceModule) -> None:
     assert imported(module) <= required("cli")
 
 
 @pytest.mark.parametrize("module", RUNTIME, ids=lambda module: module.name)
-def test_the_runtime_imports_what_the_base_installs(module: SourceModule) -> None:
+def test_the_runtime_imports_only_packages_of_the_base_install(module: SourceModule) -> None:
     optional = {name for name, extra in OF_EXTRAS.items() if name in required(extra)}
     assert imported(module) - optional <= required()
 
 
-def test_what_is_started_is_installed_by_the_extra() -> None:
+def test_packages_started_as_programs_are_in_the_cli_extra() -> None:
     assert STARTED.keys() <= required("cli")
     assert set(STARTED.values()) <= {module.name for module in MODULES}
 
 
-def test_nothing_is_required_that_is_not_used() -> None:
+def test_every_required_package_is_used() -> None:
     used = set().union(*map(imported, MODULES)) | STARTED.keys()
     assert required("cli", *OF_EXTRAS.values()) <= used

@@ -49,7 +49,7 @@ def test_a_module_imports_only_layers_below_its_own(module: SourceModule) -> Non
     assert not wrong, f"{module.name} must not import {sorted(wrong)}"
 
 
-def test_no_module_imports_itself_in_a_circle() -> None:
+def test_no_module_is_in_an_import_cycle() -> None:
     names = {module.name for module in MODULES}
     graph = {
         module.name: {
@@ -65,7 +65,7 @@ def test_no_module_imports_itself_in_a_circle() -> None:
         pytest.fail(" -> ".join(circle.args[1]))
 
 
-def test_transports_know_neither_tools_nor_the_api_behind_them() -> None:
+def test_transports_import_neither_tools_nor_upstream() -> None:
     wrong = {
         (module.name, name)
         for module in MODULES

@@ -20,18 +20,18 @@ ASYNC = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
 
 
 @pytest.mark.parametrize("module", CORE, ids=lambda module: module.name)
-def test_a_module_of_the_core_reaches_nothing_outside(module: SourceModule) -> None:
+def test_a_protocol_core_module_imports_only_pure_modules(module: SourceModule) -> None:
     imported = module.imported() - PURE
     assert not {name for name in imported if name.partition(".")[0] in WORLD}
 
 
 @pytest.mark.parametrize("module", CORE, ids=lambda module: module.name)
-def test_a_module_of_the_core_waits_for_nothing_and_opens_nothing(module: SourceModule) -> None:
+def test_a_protocol_core_module_has_no_async_code_and_no_io(module: SourceModule) -> None:
     for node in ast.walk(module.tree):
         assert not isinstance(node, ASYNC), f"line {node.lineno}"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             assert node.func.id not in {"open", "print", "input"}, f"line {node.lineno}"
 
 
-def test_the_core_is_there_to_be_read() -> None:
+def test_the_protocol_core_has_modules_to_check() -> None:
     assert len(CORE) > 3

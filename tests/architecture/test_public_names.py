@@ -49,7 +49,7 @@ def test_public_names_can_be_imported(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", PUBLIC)
-def test_public_names_are_the_names_that_the_module_exports(module: str) -> None:
+def test_public_names_match_the_exports_of_the_module(module: str) -> None:
     exported = getattr(import_module(module), "__all__", PUBLIC[module])
     assert sorted(exported) == sorted(PUBLIC[module])
 

@@ -55,7 +55,7 @@ def searched(connect: Connect, **arguments: Any) -> dict[str, Any]:
     return answer
 
 
-def test_search_names_tools_best_first_and_counts_the_rest(connect: Connect) -> None:
+def test_search_returns_the_best_matches_first_and_counts_all_matches(connect: Connect) -> None:
     answer = searched(connect, query="make a deal of a lead", limit=2)
 
     assert answer["tools"][0] == {
@@ -77,7 +77,7 @@ def test_search_stays_within_a_tag(connect: Connect) -> None:
     assert {tool["operation"].split("/")[1] for tool in answer["tools"]} == {"webhooks"}
 
 
-def test_search_of_an_unknown_tag_says_which_there_are(connect: Connect) -> None:
+def test_search_with_an_unknown_tag_lists_the_known_tags(connect: Connect) -> None:
     result = told(
         connect, lambda client, _: client.call_tool("search_tools", {"query": "x", "tag": "nope"})
     )
@@ -85,11 +85,11 @@ def test_search_of_an_unknown_tag_says_which_there_are(connect: Connect) -> None
     assert "webhooks" in text(result)
 
 
-def test_search_without_a_match_finds_nothing(connect: Connect) -> None:
+def test_search_without_a_match_returns_an_empty_list(connect: Connect) -> None:
     assert searched(connect, query="zzzz") == {"tools": [], "matches": 0}
 
 
-def test_a_tool_is_described_as_it_would_be_listed(
+def test_describe_tool_returns_the_entry_of_the_full_list(
     connect: Connect, package: ServerPackage
 ) -> None:
     described = told(
@@ -103,9 +103,7 @@ def test_a_tool_is_described_as_it_would_be_listed(
 
 
 @pytest.mark.parametrize("is_searched", [True, False], ids=["through call_tool", "by its name"])
-def test_a_tool_that_is_not_listed_is_called_as_if_it_were(
-    connect: Connect, *, is_searched: bool
-) -> None:
+def test_call_tool_calls_a_tool_that_is_not_listed(connect: Connect, *, is_searched: bool) -> None:
     async def talk(client: Client, upstream: MockUpstream) -> tuple[dict[str, Any], MockUpstream]:
         called, arguments = "get_bot", {"bot_id": "bot_123456"}
         if is_searched:
@@ -138,16 +136,16 @@ def test_arguments_of_a_called_tool_are_validated(connect: Connect) -> None:
     assert "did you mean `/bot_id`" in told_model
 
 
-def test_an_unknown_tool_is_refused_with_suggestions(connect: Connect) -> None:
+def test_call_tool_with_an_unknown_name_suggests_a_similar_one(connect: Connect) -> None:
     assert refused(connect, "get_bott", {}).startswith(
         "Unknown tool `get_bott`. Did you mean `get_bot`"
     )
 
 
-def test_the_three_cannot_call_each_other(connect: Connect) -> None:
+def test_call_tool_cannot_call_itself(connect: Connect) -> None:
     assert refused(connect, "call_tool", {"name": "list_bots"}).startswith("Unknown tool")
 
 
-def test_an_unknown_name_by_itself_is_a_protocol_error(connect: Connect) -> None:
+def test_a_direct_call_of_an_unknown_tool_is_a_protocol_error(connect: Connect) -> None:
     with pytest.raises(RpcError, match="-32602"):
         told(connect, lambda client, _: client.call_tool("get_bott", {}))

@@ -116,7 +116,7 @@ def test_mcp_python_client_searches_describes_and_calls(github: Path) -> None:
     asyncio.run(story())
 
 
-def test_every_answer_of_the_search_is_short(github: Path) -> None:
+def test_every_search_result_stays_below_the_size_limit(github: Path) -> None:
     asked = [query for name, api in FOUND if api == "github" for query, _ in questions(name, api)]
 
     async def story() -> None:
@@ -149,7 +149,7 @@ def test_toolsets_list_the_tools_of_their_tags(github: Path) -> None:
     asyncio.run(story())
 
 
-def test_an_unknown_toolset_ends_with_2_and_a_suggestion(github: Path) -> None:
+def test_an_unknown_toolset_exits_with_2_and_a_suggestion(github: Path) -> None:
     async def story() -> None:
         async with running(github) as server:
             code, out, err = await run(

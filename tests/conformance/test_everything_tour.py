@@ -106,7 +106,9 @@ def check_urls(seen: dict[str, Any], revision: str) -> None:
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize(("peer", "script", "mode", "revision"), PYTHON_VISITS)
-def test_python_client(peer: str, script: str, mode: str, revision: str, transport: str) -> None:
+def test_the_python_client_passes_the_feature_tour(
+    peer: str, script: str, mode: str, revision: str, transport: str
+) -> None:
     python = installed(CACHE / "peers" / peer / "bin" / "python", "peers")
 
     async def story() -> None:
@@ -123,7 +125,9 @@ def test_python_client(peer: str, script: str, mode: str, revision: str, transpo
     TYPESCRIPT_VISITS,
     ids=[f"{package}-{mode}" for package, mode, _ in TYPESCRIPT_VISITS],
 )
-def test_typescript_client(package: str, mode: Any, revision: str, transport: str) -> None:
+def test_the_typescript_client_passes_the_feature_tour(
+    package: str, mode: Any, revision: str, transport: str
+) -> None:
     node = installed(NODE_MODULES / "node" / "bin" / "node", "peers")
     installed(NODE_MODULES / "@modelcontextprotocol" / package, "peers")
     command = [str(node), str(PEERS / "typescript_tour.mjs"), package]
@@ -148,7 +152,7 @@ INSPECTED: list[tuple[list[str], str, int]] = [
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_the_inspector_is_strict_and_content(era: str, transport: str) -> None:
+def test_the_inspector_accepts_every_list_in_strict_mode(era: str, transport: str) -> None:
     program = inspector()
 
     async def story() -> None:

@@ -54,7 +54,9 @@ Outcome = dict[str, dict[str, int]]
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_official_suite(name: str, tmp_path: Path, *, updates: bool) -> None:
+def test_the_official_conformance_suite_passes_as_recorded(
+    name: str, tmp_path: Path, *, updates: bool
+) -> None:
     node = installed(NODE_MODULES / "node" / "bin" / "node", "peers")
     suite = installed(NODE_MODULES / "@modelcontextprotocol" / "conformance", "peers")
     program = [str(node), str(suite / "dist" / "index.js"), "server", "-o", str(tmp_path)]

@@ -49,7 +49,9 @@ CALLS = [["get_pet", {"pet_id": 42}], ["get_pet", {"pet_id": "rex"}]]
     ("mode", "revision"),
     [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")],
 )
-def test_mcp_python_client(mode: str, revision: str, transport: str) -> None:
+def test_the_mcp_python_client_calls_every_kind_of_tool(
+    mode: str, revision: str, transport: str
+) -> None:
     python = installed(CACHE / "peers" / "mcp-2.3.0" / "bin" / "python", "peers")
 
     async def story() -> None:
@@ -71,7 +73,7 @@ def test_mcp_python_client(mode: str, revision: str, transport: str) -> None:
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_inspector_command_line(era: str, transport: str) -> None:
+def test_the_inspector_command_line_calls_every_kind_of_tool(era: str, transport: str) -> None:
     program = inspector()
 
     async def story() -> None:

@@ -99,11 +99,13 @@ def body(*media_types: str, **schema: str) -> Tool:
         (request(), request(path="/pet"), ["path: changed"]),
     ],
 )
-def test_changes_of_a_request_have_kinds(before: Tool, after: Tool, kinds: list[str]) -> None:
+def test_request_changes_are_classified_by_kind(
+    before: Tool, after: Tool, kinds: list[str]
+) -> None:
     assert [kind for kind, *_ in request_changes(before, after, "2.0")] == kinds
 
 
-def test_styles_are_expected_to_change_in_openapi_2_alone() -> None:
+def test_style_changes_are_expected_only_in_openapi_2() -> None:
     before, after = request(parameter(style="pipeDelimited")), request(parameter(style="form"))
     assert [kind for kind, *_ in request_changes(before, after, "3.0")] == [
         "parameter: style in query"

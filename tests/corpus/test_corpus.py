@@ -46,7 +46,7 @@ PART = (
 
 
 @pytest.mark.parametrize("name", PART)
-def test_document_becomes_a_right_server_or_a_clear_error(name: str) -> None:
+def test_a_document_produces_a_correct_server_or_a_clear_error(name: str) -> None:
     (document,) = [each for each in corpus_documents() if each.name == name]
     ((_, result),) = in_children(judge, [document], at_once=1, seconds=SECONDS)
     assert not isinstance(result, Failure), f"{result.kind}: {result.text}"

@@ -22,7 +22,7 @@ PART = (
 LEAST_OPERATIONS = 80
 
 
-def test_outside_judges_make_the_same_requests(tmp_path: Path) -> None:
+def test_external_validators_build_the_same_requests(tmp_path: Path) -> None:
     for judge, command in COMMANDS.items():
         if not Path(command[0]).exists():
             message = f"{judge} is missing; `make peers` installs it"

@@ -74,7 +74,7 @@ def test_sections_of_a_file_are_sorted() -> None:
         assert rules == sorted(set(rules)), path.name
 
 
-def test_cases_that_are_named_report_their_rule() -> None:
+def test_cases_named_by_a_section_report_its_rule() -> None:
     for rule, example in EXAMPLES.items():
         if example.case:
             expected = REPOSITORY / "tests" / "cases" / example.case / "stderr.txt"

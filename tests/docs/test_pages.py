@@ -32,7 +32,9 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", [it for it in PAGES if runs_commands(it.read_text())], ids=name_of)
-def test_commands_print_what_the_page_shows(path: Path, tmp_path: Path, updates: bool) -> None:
+def test_page_commands_print_the_documented_output(
+    path: Path, tmp_path: Path, updates: bool
+) -> None:
     page = path.read_text("utf-8")
 
     seen = run_page(page, tmp_path)
@@ -46,7 +48,7 @@ def test_commands_print_what_the_page_shows(path: Path, tmp_path: Path, updates:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
-def test_links_lead_to_files_and_headings(path: Path) -> None:
+def test_links_point_to_existing_files_and_headings(path: Path) -> None:
     broken = []
     for target in _links(path.read_text("utf-8")):
         if "://" in target or target.startswith("mailto:"):
@@ -84,7 +86,7 @@ def test_commands_and_options_exist(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
-def test_python_of_a_page_parses_and_its_imports_exist(path: Path) -> None:
+def test_python_blocks_parse_and_their_imports_exist(path: Path) -> None:
     for block, _ in blocks_of(path.read_text("utf-8")):
         if block.kind != "python":
             continue

@@ -40,7 +40,7 @@ def test_every_named_test_exists() -> None:
         assert name in functions, f"{path}::{name}"
 
 
-def test_the_totals_are_those_of_the_table() -> None:
+def test_the_totals_match_the_table() -> None:
     states = Counter(row[3] for row in _rows())
     text = " ".join(PAGE.split())
     total = (

@@ -42,7 +42,7 @@ def tree(root: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_files_state_the_tools_and_the_surface_of_the_plan(name: str) -> None:
+def test_the_stored_listing_matches_the_plan(name: str) -> None:
     folder, problems = EXAMPLES / f"{name}-mcp", Problems()
     intent = read_intent(folder, problems)
     found = find_lock(folder, problems)
@@ -72,7 +72,9 @@ def run_in(directory: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_committed_server_is_what_the_generator_writes_today(name: str, tmp_path: Path) -> None:
+def test_the_committed_server_matches_the_current_generator_output(
+    name: str, tmp_path: Path
+) -> None:
     made = tmp_path / "elsewhere" / f"{name}-mcp"
     made.parent.mkdir()
     shutil.copy(EXAMPLES / "mcpgen-workspace.yaml", made.parent)  # whose schema a manifest names
@@ -86,7 +88,7 @@ def test_the_committed_server_is_what_the_generator_writes_today(name: str, tmp_
 
 
 @pytest.mark.parametrize("name", BY_HAND)
-def test_generating_a_server_again_leaves_it_as_it_is(name: str, tmp_path: Path) -> None:
+def test_regenerating_a_server_changes_nothing(name: str, tmp_path: Path) -> None:
     again = tmp_path / f"{name}-mcp"
     shutil.copytree(EXAMPLES / f"{name}-mcp", again, ignore=shutil.ignore_patterns(*LEFT_BY_TOOLS))
     bring_up_to_date(again)
@@ -95,12 +97,12 @@ def test_generating_a_server_again_leaves_it_as_it_is(name: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", [*NAMES, *BY_HAND])
-def test_the_committed_evidence_is_of_what_is_committed(name: str) -> None:
+def test_the_committed_evidence_matches_the_committed_server(name: str) -> None:
     assert has_current_evidence(EXAMPLES / f"{name}-mcp"), "`make update-examples` finds it anew"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_suite_of_the_committed_server_finds_nearly_every_fault(name: str) -> None:
+def test_the_suite_of_the_committed_server_kills_nearly_every_mutant(name: str) -> None:
     evidence = read_evidence(EXAMPLES / f"{name}-mcp", "tests")
 
     assert evidence is not None
@@ -135,7 +137,7 @@ def test_the_committed_server_passes_strict_types(name: str, mypy_cache: Path) -
         pytest.param(("pytest", "-q", "-p", "no:cacheprovider", "-k", "not installed"), id="tests"),
     ],
 )
-def test_the_committed_server_passes(name: str, command: tuple[str, ...]) -> None:
+def test_the_committed_server_passes_its_checks(name: str, command: tuple[str, ...]) -> None:
     done = run_in(EXAMPLES / f"{name}-mcp", *command)
 
     assert done.returncode == 0, done.stdout + done.stderr

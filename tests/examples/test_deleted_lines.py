@@ -78,12 +78,12 @@ def suite_fails(project: Path, name: str, tool: str) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_sound_example_passes(projects: dict[str, Path], name: str) -> None:
+def test_an_unchanged_example_passes(projects: dict[str, Path], name: str) -> None:
     assert not suite_fails(projects[name], name, "")
 
 
 @pytest.mark.parametrize(("name", "path", "handler", "number"), [*handler_lines()])
-def test_deleting_a_line_fails(
+def test_deleting_a_line_makes_the_suite_fail(
     projects: dict[str, Path], name: str, path: str, handler: str, number: int
 ) -> None:
     module = projects[name] / path

@@ -12,7 +12,7 @@ from tests.support.wheel import copy_project, make_environment, run, shell_varia
 
 
 @pytest.mark.parametrize("name", [*NAMES, *BY_HAND])
-def test_example_passes_its_suite_in_an_environment_of_its_own(name: str, tmp_path: Path) -> None:
+def test_an_example_passes_its_suite_in_a_fresh_environment(name: str, tmp_path: Path) -> None:
     project = copy_project(EXAMPLES / f"{name}-mcp", tmp_path / f"{name}-mcp")
     scripts = make_environment(tmp_path / "environment", f"{project}[test]")
     variables = shell_variables(scripts) | {"PYTHONDONTWRITEBYTECODE": "1"}

@@ -73,7 +73,7 @@ def in_contracts(project: Path, change: Callable[[dict[str, Any]], Any]) -> None
         path.write_text(json.dumps(contract))
 
 
-def test_every_tool_of_a_sound_server_passes_at_least_five_cases(project: Path) -> None:
+def test_every_tool_of_a_correct_server_passes_at_least_five_cases(project: Path) -> None:
     suite = suite_of(project)
     passed: dict[str, int] = {}
     for result in suite.results():

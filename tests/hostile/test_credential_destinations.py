@@ -122,7 +122,7 @@ def wait_for(bystander: Bystander) -> None:
         time.sleep(0.02)
 
 
-def test_no_credential_reaches_an_origin_that_nobody_confirmed(
+def test_no_credential_is_sent_to_an_unconfirmed_origin(
     project: Path, own: HostileApi, other: HostileApi
 ) -> None:
     with serve_http(project, CREDENTIALS) as server:
@@ -199,7 +199,7 @@ def test_new_asks_once_for_each_origin(
     assert (f'\n    credential_origins: ["{other.base_url}"]' in manifest) is is_confirmed
 
 
-def test_every_command_reports_what_is_not_confirmed(project: Path, other: HostileApi) -> None:
+def test_every_command_reports_an_unconfirmed_origin(project: Path, other: HostileApi) -> None:
     def run(*command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", *command],

@@ -70,7 +70,9 @@ def server(project: Path) -> Iterator[AttackedServer]:
         pytest.param(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", bytes(50_000), id="HTTP/2"),
     ],
 )
-def test_endless_requests(server: AttackedServer, start: bytes, repeated: bytes) -> None:
+def test_a_flood_of_unread_requests_does_not_block_other_clients(
+    server: AttackedServer, start: bytes, repeated: bytes
+) -> None:
     """Forty clients send as fast as they can; none of them reads."""
     with Wires(server.port) as wires:
         opened = wires.open(CLIENTS, start, receive_buffer=4096)
@@ -134,7 +136,9 @@ def test_an_upgrade_is_ignored_and_hides_no_second_request(server: AttackedServe
         pytest.param((b"x" * 50 + b"\n") * 1_000, id="no messages"),
     ],
 )
-def test_endless_input_over_stdio(project: Path, has_called: bool, repeated: bytes) -> None:
+def test_endless_stdio_input_does_not_grow_memory(
+    project: Path, has_called: bool, repeated: bytes
+) -> None:
     with HostileApi() as api, serve_stdio(project, {f"{PREFIX}BASE_URL": api.base_url}) as server:
         stdin, stdout = server.process.stdin, server.process.stdout
         assert stdin is not None

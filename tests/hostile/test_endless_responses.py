@@ -167,7 +167,9 @@ def call_at_once(
 
 
 @pytest.mark.parametrize("kind", FLOODS)
-def test_a_flood_ends_and_blocks_nobody(server: AttackedServer, api: HostileApi, kind: str) -> None:
+def test_an_endless_response_is_cut_off_and_blocks_no_other_client(
+    server: AttackedServer, api: HostileApi, kind: str
+) -> None:
     path = kind.replace(" ", "-")
     api.on(f"/endless/{path}", FLOODS[kind])
     with Bystander(server) as bystander:
@@ -177,7 +179,7 @@ def test_a_flood_ends_and_blocks_nobody(server: AttackedServer, api: HostileApi,
     assert [seconds for seconds, _ in outcomes if seconds > LATEST_SECONDS] == []
 
 
-def test_drips_end_with_the_deadline(server: AttackedServer, api: HostileApi) -> None:
+def test_a_slow_drip_response_ends_at_the_deadline(server: AttackedServer, api: HostileApi) -> None:
     for kind, behaviour in DRIPS.items():
         api.on(f"/endless/{kind}", behaviour)
     with Bystander(server) as bystander:
@@ -187,7 +189,7 @@ def test_drips_end_with_the_deadline(server: AttackedServer, api: HostileApi) ->
     assert [result for _, result in outcomes if "no complete answer" not in str(result)] == []
 
 
-def test_an_api_that_does_not_read_an_upload_is_given_up(
+def test_an_upload_that_the_api_does_not_read_times_out(
     server: AttackedServer, api: HostileApi, upload: Path
 ) -> None:
     async def read_nothing(exchange: Exchange) -> None:
@@ -205,7 +207,7 @@ def test_an_api_that_does_not_read_an_upload_is_given_up(
         assert "no complete answer" in str(result)
 
 
-def test_a_tls_handshake_that_is_never_completed_is_given_up(server: AttackedServer) -> None:
+def test_an_incomplete_tls_handshake_times_out(server: AttackedServer) -> None:
     with Bystander(server) as bystander:
         outcomes = call_at_once(server, [("second_get_secure", {})] * 5)
     bystander.check()

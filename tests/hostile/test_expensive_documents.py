@@ -236,7 +236,9 @@ def _check_fault(done: subprocess.CompletedProcess[str], code: str) -> None:
     ],
     ids=["no file", "small files", "no long file", "few open files"],
 )
-def test_a_limit_of_the_process_is_named(limit: tuple[int, int], code: str, tmp_path: Path) -> None:
+def test_a_process_limit_is_reported_by_name(
+    limit: tuple[int, int], code: str, tmp_path: Path
+) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     done = _run(
@@ -265,7 +267,9 @@ def project(unchanged_project: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "command", [("generate", "server", "--force"), ("pull", "server", "changed.yaml")], ids=str
 )
-def test_an_existing_project_stays_as_it_was(command: tuple[str, ...], project: Path) -> None:
+def test_a_file_size_limit_keeps_the_existing_project_unchanged(
+    command: tuple[str, ...], project: Path
+) -> None:
     text = PETSTORE.read_text()
     (project / "changed.yaml").write_text(text.replace("summary: ", "summary: Changed "))
     before = _contents(project / "server")
@@ -301,7 +305,7 @@ def _small_disk(folder: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(disk)], check=True)
 
 
-def test_a_full_disk_is_reported_and_nothing_is_left(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_leaves_no_files(tmp_path: Path) -> None:
     with _small_disk(tmp_path) as disk:
         command = ("new", str(PETSTORE), str(disk / "server"), "--defaults", "--no-models")
         done = _run(*command, folder=tmp_path)
@@ -321,7 +325,7 @@ def test_a_full_disk_for_temporary_files_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [5, 13, 23, 27, 28, 30, 36, 122])
-def test_an_error_of_the_system_is_no_bug(
+def test_an_operating_system_error_is_not_reported_as_a_bug(
     number: int,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -171,7 +171,7 @@ def call(server: AttackedServer, tool: str, arguments: dict[str, Any]) -> tuple[
 
 
 @pytest.mark.parametrize("name", [*SPELLINGS, *OTHERS])
-def test_an_exploded_object_overrides_no_query_parameter(
+def test_an_exploded_object_cannot_override_a_query_parameter(
     server: AttackedServer, api: HostileApi, name: str
 ) -> None:
     before = len(api.exchanges)
@@ -182,7 +182,9 @@ def test_an_exploded_object_overrides_no_query_parameter(
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-def test_other_members_are_sent(server: AttackedServer, api: HostileApi, name: str) -> None:
+def test_other_members_of_an_exploded_object_are_sent(
+    server: AttackedServer, api: HostileApi, name: str
+) -> None:
     is_refused, text = call(server, "get_exploded", {"filter": {name: "x"}, "sort": "up"})
     assert not is_refused, text
     sent = [it for it in api.exchanges if it.target.startswith("/exploded")][-1]
@@ -226,7 +228,7 @@ def test_fields_of_forms_are_not_overridden(
 
 
 @pytest.mark.parametrize("name", ["Tenant", "TENANT", "\uff54enant"])
-def test_members_of_json_bodies_are_not_overridden_by_other_spellings(
+def test_json_members_cannot_be_overridden_by_other_spellings(
     server: AttackedServer, name: str
 ) -> None:
     is_refused, text = call(server, "post_json", {"body": {name: "theirs"}})
@@ -234,7 +236,7 @@ def test_members_of_json_bodies_are_not_overridden_by_other_spellings(
     assert "`/body" in text
 
 
-def test_a_deep_object_is_harmless(server: AttackedServer, api: HostileApi) -> None:
+def test_a_deep_object_cannot_override_a_parameter(server: AttackedServer, api: HostileApi) -> None:
     is_refused, text = call(server, "get_deep", {"filter": {"tenant": "x"}})
     assert not is_refused, text
     sent = [it for it in api.exchanges if it.target.startswith("/deep")][-1]
@@ -251,7 +253,9 @@ STEERING = (
 )  # fmt: skip
 
 
-def test_headers_that_steer_servers_are_no_arguments(tmp_path: Path, api: HostileApi) -> None:
+def test_headers_that_control_proxies_and_servers_are_not_arguments(
+    tmp_path: Path, api: HostileApi
+) -> None:
     headers = [parameter(name, "header", TEXT) for name in (*STEERING, "X-Trace")]
     headers.append(parameter("_method", "query", TEXT))
     paths = {"/json": {"get": operation("getJson", parameters=headers)}}

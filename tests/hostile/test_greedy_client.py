@@ -79,7 +79,7 @@ def attacked(project: Path, descriptors: int | None = None) -> Iterator[Attacked
         pytest.param(listen(), id="listening"),
     ],
 )
-def test_a_thousand_sockets_of_one_client(project: Path, sent: bytes) -> None:
+def test_a_thousand_sockets_of_one_client_do_not_block_others(project: Path, sent: bytes) -> None:
     with attacked(project, DESCRIPTORS) as server, Wires(server.port) as wires:
         with Bystander(server) as bystander:
             for _ in range(5):
@@ -92,7 +92,7 @@ def test_a_thousand_sockets_of_one_client(project: Path, sent: bytes) -> None:
         bystander.check()
 
 
-def test_a_thousand_calls_of_one_client(project: Path) -> None:
+def test_a_thousand_calls_of_one_client_do_not_block_others(project: Path) -> None:
     with attacked(project) as server, Wires(server.port) as wires:
         wires.open(1100, tool_call("get_hang"))
         time.sleep(1)
@@ -107,7 +107,7 @@ def test_a_thousand_calls_of_one_client(project: Path) -> None:
         assert server.growth_mb < MAX_GROWTH_MB
 
 
-def test_ten_thousand_sessions_of_one_client(project: Path) -> None:
+def test_ten_thousand_sessions_of_one_client_do_not_block_others(project: Path) -> None:
     params = {
         "protocolVersion": LEGACY,
         "capabilities": {},
@@ -134,7 +134,7 @@ def test_ten_thousand_sessions_of_one_client(project: Path) -> None:
             same_address.ping()
 
 
-def test_large_sessions_are_refused(project: Path) -> None:
+def test_oversized_session_capabilities_are_rejected(project: Path) -> None:
     capabilities = {"experimental": {str(number): {} for number in range(50_000)}}
     params = {"protocolVersion": LEGACY, "capabilities": capabilities}
     with attacked(project) as server, HttpClient(server.port) as client:
@@ -142,7 +142,7 @@ def test_large_sessions_are_refused(project: Path) -> None:
         assert "`capabilities` is too large" in answer["error"]["message"]
 
 
-def test_no_descriptor_is_left(project: Path) -> None:
+def test_a_server_out_of_file_descriptors_recovers(project: Path) -> None:
     """The limit falls below what is open, which is what EMFILE means."""
     with attacked(project) as server, Wires(server.port) as wires:
         pid = server.process.pid

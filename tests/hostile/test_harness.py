@@ -40,7 +40,7 @@ def test_a_stopped_server_is_noticed(project: Path) -> None:
             bystander.check()
 
 
-def test_foreign_data_is_noticed(project: Path) -> None:
+def test_a_bystander_detects_data_of_another_client(project: Path) -> None:
     async def answer_with_foreign_data(exchange: Exchange) -> None:
         await exchange.answer({"id": "of somebody else"})
 

@@ -56,7 +56,7 @@ class FlakyApi:
             await exchange.answer({"title": "Busy"}, status=self.failure)
 
 
-def test_the_model_has_no_argument_for_the_key(project: Path) -> None:
+def test_the_idempotency_key_is_not_an_argument(project: Path) -> None:
     for name, tool in tool_contracts(project).items():
         assert tool["listing"]["inputSchema"].get("required", []) in ([], ["id"]), name
         header = KEY if name in {"declared", "named"} else None

@@ -98,7 +98,7 @@ def assert_refused(done: subprocess.CompletedProcess[str], *names: str) -> None:
 
 
 @pytest.mark.usefixtures("bystander")
-def test_a_valid_environment_starts(project: Path) -> None:
+def test_a_server_with_valid_settings_starts(project: Path) -> None:
     assert start(project, {f"{PREFIX}HEADER": SECRET}).returncode == 0
 
 
@@ -135,13 +135,13 @@ def test_all_invalid_settings_are_reported_at_once(project: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("url", BASE_URLS)
-def test_an_invalid_base_url_is_refused(project: Path, bystander: Bystander, url: str) -> None:
+def test_an_invalid_base_url_is_rejected(project: Path, bystander: Bystander, url: str) -> None:
     assert_refused(start(project, {f"{PREFIX}BASE_URL": url}), f"{PREFIX}BASE_URL")
 
 
 @pytest.mark.usefixtures("bystander")
 @pytest.mark.parametrize(("option", "value"), OPTIONS)
-def test_an_invalid_option_is_refused(project: Path, option: str, value: str) -> None:
+def test_an_invalid_option_is_rejected(project: Path, option: str, value: str) -> None:
     done = start(project, {}, "--http", f"{option}={value}")
     assert done.returncode == 2, done.stderr
     assert f"error: argument {option}: expected " in done.stderr.splitlines()[-1]
@@ -150,7 +150,7 @@ def test_an_invalid_option_is_refused(project: Path, option: str, value: str) ->
 @pytest.mark.usefixtures("bystander")
 @pytest.mark.parametrize("path", ["{folder}", "{folder}/missing/keys", "{folder}/pipe"])
 @pytest.mark.parametrize("arguments", [(), ("--http", "--port", "0")], ids=["stdio", "http"])
-def test_a_key_log_file_that_cannot_be_written_is_refused(
+def test_an_unwritable_key_log_file_is_rejected(
     project: Path, tmp_path: Path, path: str, arguments: tuple[str, ...]
 ) -> None:
     os.mkfifo(tmp_path / "pipe")  # to open it for writing would wait for a reader
@@ -160,7 +160,7 @@ def test_a_key_log_file_that_cannot_be_written_is_refused(
 
 @pytest.mark.usefixtures("bystander")
 @pytest.mark.parametrize("value", [" , ", "short", "x" * 32 + ",short", "x" * 31 + "\x1b\x1b"])
-def test_invalid_state_keys_are_refused(project: Path, value: str) -> None:
+def test_invalid_state_keys_are_rejected(project: Path, value: str) -> None:
     done = start(project, {f"{PREFIX}STATE_KEYS": value})
     assert_refused(done, f"{PREFIX}STATE_KEYS")
 
@@ -216,9 +216,7 @@ def test_faulty_documents_are_reported_by_new(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("bystander")
 @pytest.mark.parametrize("name", ["Host", "Content-Length", "X-Key\r\nX-Other: 1", ""])
-def test_a_contract_that_was_edited_by_hand_is_refused(
-    project: Path, tmp_path: Path, name: str
-) -> None:
+def test_a_manually_edited_contract_is_rejected(project: Path, tmp_path: Path, name: str) -> None:
     copy = tmp_path / "project"
     subprocess.run(["cp", "-r", str(project), str(copy)], check=True)
     contract = copy / "src/attacked_mcp/_generated/contract.json"

@@ -94,7 +94,7 @@ def has_hidden(value: Any) -> bool:
     return any(character in text for character in HIDDEN)
 
 
-def test_text_is_readable_and_structured_content_is_unchanged(
+def test_hidden_characters_are_removed_from_text_and_kept_in_structured_content(
     project: Path, api: HostileApi
 ) -> None:
     statuses = [200]

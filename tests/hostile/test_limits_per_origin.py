@@ -112,7 +112,7 @@ def _wait_until_held(api: HostileApi, path: str, least: int) -> None:
 
 
 @pytest.mark.parametrize("tool", ["other_hang_other", "hang"])
-def test_hanging_calls_leave_room_for_another_client(project: Path, tool: str) -> None:
+def test_hanging_calls_do_not_block_another_client(project: Path, tool: str) -> None:
     """Of another API, and of the same one: 127.0.0.1 may not take every slot of it."""
     with _attacked(project) as (server, healthy, other):
         attacked = other if tool.startswith("other") else healthy
@@ -125,7 +125,9 @@ def test_hanging_calls_leave_room_for_another_client(project: Path, tool: str) -
 
 
 @pytest.mark.parametrize("tool", ["other_fail_other", "fail"])
-def test_failing_calls_are_refused_to_the_client_that_makes_them(project: Path, tool: str) -> None:
+def test_failing_calls_are_rejected_only_for_the_client_that_makes_them(
+    project: Path, tool: str
+) -> None:
     with _attacked(project) as (server, healthy, other):
         attacked = other if tool.startswith("other") else healthy
         with HttpClient(server.port) as attacker, Bystander(server) as bystander:

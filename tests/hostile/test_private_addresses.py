@@ -193,7 +193,7 @@ def test_the_operator_confirms_an_internal_api_by_the_base_url(
     assert not is_error, text
 
 
-def test_new_reports_what_a_document_hides(tmp_path: Path) -> None:
+def test_new_reports_hidden_private_addresses_of_a_document(tmp_path: Path) -> None:
     whole = document(8080)
     kept = ("/at/3", "/token/spelled", "/token/resolved")
     source = tmp_path / "api.json"

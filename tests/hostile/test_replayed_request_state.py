@@ -82,7 +82,7 @@ def is_refused(answer: dict[str, Any]) -> bool:
     return bool(answer.get("error", {}).get("code") == -32602)
 
 
-def test_a_state_counts_once_and_for_its_call_only(
+def test_a_request_state_is_accepted_once_and_only_for_its_call(
     project: Path, api_settings: dict[str, str]
 ) -> None:
     with serve_http(project, api_settings) as server:
@@ -101,7 +101,7 @@ def test_a_state_counts_once_and_for_its_call_only(
     [({}, {}), ({SETTING: KEYS}, {}), ({SETTING: KEYS}, {SETTING: OTHER_KEYS})],
     ids=["no keys", "keys at one", "other keys"],
 )
-def test_a_replay_at_another_process_fails(
+def test_a_request_state_is_rejected_by_another_process(
     project: Path, api_settings: dict[str, str], first: dict[str, str], second: dict[str, str]
 ) -> None:
     with (
@@ -147,7 +147,7 @@ def test_several_processes_do_not_start_without_common_keys(project: Path) -> No
     ],
     ids=["no keys", "keys", "several processes"],
 )
-def test_the_start_reports_what_the_keys_do_not_protect(
+def test_the_server_warns_at_start_about_unprotected_request_states(
     project: Path,
     api_settings: dict[str, str],
     environ: dict[str, str],
@@ -163,6 +163,6 @@ def test_the_start_reports_what_the_keys_do_not_protect(
     assert reported in "".join(warnings)
 
 
-def test_over_stdio_nothing_is_reported(project: Path) -> None:
+def test_a_stdio_server_starts_without_a_warning_about_state_keys(project: Path) -> None:
     with serve_stdio(project, {}, stderr=subprocess.PIPE) as server:
         assert server.process.communicate(timeout=60)[1] == b""

@@ -90,7 +90,7 @@ def health(port: int) -> int:
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_ends_no_call_over_http(project: Path, number: signal.Signals) -> None:
+def test_a_signal_lets_running_http_calls_finish(project: Path, number: signal.Signals) -> None:
     with SlowApi() as api, serve_http(project, environ(api)) as server:
         with HttpClient(server.port) as client:
             call = InBackground(lambda: client.call_tool("get_slow", {}))
@@ -101,7 +101,7 @@ def test_a_signal_ends_no_call_over_http(project: Path, number: signal.Signals) 
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_ends_no_call_over_stdio(project: Path, number: signal.Signals) -> None:
+def test_a_signal_lets_running_stdio_calls_finish(project: Path, number: signal.Signals) -> None:
     with SlowApi() as api, serve_stdio(project, environ(api)) as server:
         stdin, stdout = server.process.stdin, server.process.stdout
         assert stdin is not None
@@ -124,7 +124,7 @@ def stdio_call(name: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
 
 
-def test_a_hangup_along_with_sigterm_does_not_end_calls(project: Path) -> None:
+def test_sighup_together_with_sigterm_lets_running_calls_finish(project: Path) -> None:
     """As systemd sends them with SendSIGHUP=yes."""
     with SlowApi() as api, serve_http(project, environ(api)) as server:
         with HttpClient(server.port) as client:
@@ -137,7 +137,7 @@ def test_a_hangup_along_with_sigterm_does_not_end_calls(project: Path) -> None:
         assert server.process.wait(BOUND_SECONDS) == 0
 
 
-def test_a_hangup_that_the_parent_ignores_is_ignored(project: Path) -> None:
+def test_sighup_is_ignored_if_the_parent_ignores_it(project: Path) -> None:
     """As `nohup` starts a program."""
     former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -194,7 +194,7 @@ def test_a_client_that_respects_readiness_loses_no_call(project: Path, way: str)
         assert "error" not in server.log
 
 
-def test_a_connection_is_asked_to_close_before_the_end(project: Path) -> None:
+def test_open_connections_are_closed_during_the_pre_stop_delay(project: Path) -> None:
     """Otherwise the end would meet a request on its way."""
     with SlowApi() as api, serve_http(project, environ(api), "--pre-stop-delay", "30") as server:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=BOUND_SECONDS)

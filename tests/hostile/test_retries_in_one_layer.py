@@ -80,7 +80,7 @@ def requests_of(server: AttackedServer, api: HostileApi, tool: str, path: str) -
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_one_attempt_sends_one_request(
+def test_a_tool_with_one_attempt_sends_one_request(
     server: AttackedServer, api: HostileApi, fault: Behaviour
 ) -> None:
     api.on("/once", fault)
@@ -88,7 +88,7 @@ def test_one_attempt_sends_one_request(
 
 
 @pytest.mark.parametrize("fault", [close, reset])
-def test_the_default_sends_three_requests(
+def test_a_failing_call_sends_three_requests_by_default(
     fresh_server: AttackedServer, api: HostileApi, fault: Behaviour
 ) -> None:
     api.on("/things", fault)
@@ -101,7 +101,7 @@ def test_a_put_is_repeated_and_a_post_is_not(fresh_server: AttackedServer, api: 
     assert requests_of(fresh_server, api, "put_thing", "/things") == 3
 
 
-def test_a_kept_connection_that_was_closed_costs_no_attempt(
+def test_a_connection_closed_while_idle_does_not_count_as_an_attempt(
     server: AttackedServer, api: HostileApi
 ) -> None:
     """The API ends idle connections; what notices that before sending anything is no retry."""

@@ -96,7 +96,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return project
 
 
-def test_no_answer_has_a_secret(project: Path, api: HostileApi) -> None:
+def test_secrets_in_responses_are_masked(project: Path, api: HostileApi) -> None:
     secrets = (KEY, PASSWORD, STATE_KEY, b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode())
     hidden = [text for secret in secrets for text in spellings(secret)]
     statuses = [200]
@@ -150,7 +150,7 @@ def test_no_answer_has_a_secret(project: Path, api: HostileApi) -> None:
     assert KEY not in log
 
 
-def test_an_ordinary_answer_is_not_touched(project: Path, api: HostileApi) -> None:
+def test_a_response_without_secrets_is_returned_unchanged(project: Path, api: HostileApi) -> None:
     value = {"id": 1, "text": "operator correct horse battery", "token": "eyJhbGciOi.eyJzdWIi.c2"}
 
     async def answer(exchange: Exchange) -> None:

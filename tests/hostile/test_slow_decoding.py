@@ -132,7 +132,9 @@ def attack(server: AttackedServer, tool: str, times: int = 1) -> list[dict[str, 
     return results
 
 
-def test_json_of_an_api_blocks_nobody(server: AttackedServer, api: HostileApi) -> None:
+def test_slow_json_from_an_api_does_not_block_other_clients(
+    server: AttackedServer, api: HostileApi
+) -> None:
     for name, body in JSON_ATTACKS.items():
         answer_with(api, "/json", "application/json", body)
         (result,) = attack(server, "get_json")
@@ -140,7 +142,9 @@ def test_json_of_an_api_blocks_nobody(server: AttackedServer, api: HostileApi) -
     assert "Traceback" not in server.log
 
 
-def test_text_of_an_api_blocks_nobody(server: AttackedServer, api: HostileApi) -> None:
+def test_slow_text_from_an_api_does_not_block_other_clients(
+    server: AttackedServer, api: HostileApi
+) -> None:
     for name, (content_type, body) in TEXT_ATTACKS.items():
         answer_with(api, "/any", content_type, body)
         (result,) = attack(server, "get_any")
@@ -152,7 +156,9 @@ def test_text_of_an_api_blocks_nobody(server: AttackedServer, api: HostileApi) -
             assert len(json.dumps(result)) < 1_500_000, name
 
 
-def test_errors_and_headers_of_an_api_block_nobody(server: AttackedServer, api: HostileApi) -> None:
+def test_slow_errors_and_headers_from_an_api_do_not_block_other_clients(
+    server: AttackedServer, api: HostileApi
+) -> None:
     for name, (content_type, body) in ERROR_ATTACKS.items():
         answer_with(api, "/any", content_type, body, 400)
         (result,) = attack(server, "get_any")
@@ -179,7 +185,9 @@ def test_a_legitimate_response_of_10_megabytes_is_shortened(
         assert "of 125,000 items" in result["content"][1]["text"]
 
 
-def test_requests_of_a_client_block_nobody(server: AttackedServer, api: HostileApi) -> None:
+def test_slow_request_bodies_of_a_client_do_not_block_other_clients(
+    server: AttackedServer, api: HostileApi
+) -> None:
     answer_with(api, "/any", "application/json", b"[]")
     texts = {
         "slow numbers": "[" + "1e-308," * 99_000 + "1]",
@@ -215,7 +223,9 @@ def post(server: AttackedServer, body: str) -> bytes:
         return connection.getresponse().read()
 
 
-def test_a_late_event_loop_is_reported_with_the_call(project: Path, api: HostileApi) -> None:
+def test_a_blocked_event_loop_is_reported_with_the_tool_call(
+    project: Path, api: HostileApi
+) -> None:
     handlers = project / "src" / "attacked_mcp" / "handlers" / "slow.py"
     handlers.write_text(
         "import time\n\nfrom mcpgen.runtime import Context, Features\n\nfeatures = Features()\n\n\n"

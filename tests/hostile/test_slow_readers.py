@@ -86,7 +86,7 @@ def open_unread(wires: Wires, count: int, sent: bytes) -> None:
 
 
 @pytest.mark.parametrize("tool", ["get_records", "get_image"])
-def test_large_answers_that_nobody_reads(project: Path, tool: str) -> None:
+def test_unread_large_results_do_not_exhaust_the_server(project: Path, tool: str) -> None:
     with attacked(project) as server, Wires(server.port) as wires:
         with Bystander(server) as bystander:
             open_unread(wires, CLIENTS, tool_call(tool))
@@ -94,7 +94,7 @@ def test_large_answers_that_nobody_reads(project: Path, tool: str) -> None:
         bystander.check()
 
 
-def test_who_reads_gets_a_large_answer_while_others_do_not(project: Path) -> None:
+def test_a_client_that_reads_gets_a_large_result_while_others_do_not_read(project: Path) -> None:
     with attacked(project) as server, Wires(server.port) as wires:
         with Bystander(server) as bystander:
             open_unread(wires, CLIENTS, tool_call("get_image"))
@@ -104,7 +104,7 @@ def test_who_reads_gets_a_large_answer_while_others_do_not(project: Path) -> Non
         bystander.check()
 
 
-def test_pipelined_requests_for_large_answers(project: Path) -> None:
+def test_unread_results_of_pipelined_requests_do_not_exhaust_the_server(project: Path) -> None:
     with attacked(project) as server, Wires(server.port) as wires:
         with Bystander(server) as bystander:
             open_unread(wires, 4, tool_call("get_image") * 10)
@@ -121,7 +121,7 @@ def open_session(port: int) -> str:
         return client._session["Mcp-Session-Id"]
 
 
-def test_large_answers_to_sessions_are_not_all_stored(project: Path) -> None:
+def test_unread_session_results_are_not_all_stored(project: Path) -> None:
     """An answer of a session may be fetched again after its connection broke."""
     with attacked(project) as server, Wires(server.port) as wires:
         session = open_session(server.port)
@@ -132,7 +132,7 @@ def test_large_answers_to_sessions_are_not_all_stored(project: Path) -> None:
         bystander.check()
 
 
-def test_large_answers_on_one_stream_of_2024(project: Path) -> None:
+def test_unread_results_on_a_2024_sse_stream_do_not_exhaust_the_server(project: Path) -> None:
     with attacked(project, "--sse") as server, Wires(server.port) as wires:
         with Bystander(server) as bystander:
             for _ in range(4):
@@ -173,7 +173,7 @@ def _call_over_sse(wires: Wires, port: int, *, calls: int) -> None:
         assert wire.recv(4096).startswith(b"HTTP/1.1 202 ")
 
 
-def test_long_requests_that_are_not_finished(project: Path) -> None:
+def test_unfinished_long_requests_do_not_exhaust_the_server(project: Path) -> None:
     size = 4_000_000
     head = post_head(("Content-Length", str(size)), ("Mcp-Method", "tools/call"))
     with attacked(project) as server, Wires(server.port) as wires:
@@ -184,7 +184,7 @@ def test_long_requests_that_are_not_finished(project: Path) -> None:
         bystander.check()
 
 
-def test_arguments_that_are_small_as_text_and_large_in_memory(project: Path) -> None:
+def test_arguments_that_expand_in_memory_do_not_exhaust_the_server(project: Path) -> None:
     """Calls that wait for their API keep their arguments meanwhile."""
     with attacked(project) as server, Wires(server.port) as wires:
         sent = tool_call("add_note", {"body": {"values": [{} for _ in range(90_000)]}})
@@ -198,7 +198,7 @@ def test_arguments_that_are_small_as_text_and_large_in_memory(project: Path) -> 
         assert server.growth_mb < MAX_GROWTH_MB
 
 
-def test_large_answers_over_stdio_that_nobody_reads(project: Path) -> None:
+def test_unread_large_stdio_results_do_not_exhaust_the_server(project: Path) -> None:
     with (
         large_api() as api,
         serve_stdio(project, {f"{PREFIX}BASE_URL": api.base_url}) as server,

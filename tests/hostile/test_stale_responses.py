@@ -75,7 +75,7 @@ async def behind_chunks(exchange: Exchange) -> None:
 @pytest.mark.parametrize(
     "behaviour", [in_the_same_segment, part_in_the_same_segment, behind_chunks]
 )
-def test_bytes_behind_a_response_reach_no_later_call(
+def test_bytes_after_a_response_are_not_part_of_a_later_result(
     server: AttackedServer, api: HostileApi, behaviour: Any
 ) -> None:
     api.on(PATH, behaviour)
@@ -87,7 +87,7 @@ def test_bytes_behind_a_response_reach_no_later_call(
 
 
 @pytest.mark.parametrize("unsolicited", [STALE, STALE[:1], b"\r\n", STALE * 1000])
-def test_what_arrives_on_an_idle_connection_reaches_no_client(
+def test_bytes_that_arrive_on_an_idle_connection_are_discarded(
     server: AttackedServer, api: HostileApi, unsolicited: bytes
 ) -> None:
     """Nobody else calls until it was sent: to a request under way, it would be the response."""
@@ -113,7 +113,7 @@ def test_what_arrives_on_an_idle_connection_reaches_no_client(
     bystander.check()
 
 
-def test_late_bytes_of_an_earlier_response_fail_no_later_call(
+def test_late_bytes_of_an_earlier_response_do_not_fail_a_later_call(
     server: AttackedServer, api: HostileApi
 ) -> None:
     """They come once the next request is under way, so the connection looked clean."""
@@ -148,7 +148,7 @@ def test_late_bytes_of_an_earlier_response_fail_no_later_call(
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0x0\r\n\r\n",
     ],
 )
-def test_a_connection_whose_framing_leaves_doubt_is_not_used_again(
+def test_a_connection_with_ambiguous_framing_is_not_reused(
     server: AttackedServer, api: HostileApi, first: bytes
 ) -> None:
     used_again = []
@@ -168,7 +168,7 @@ def test_a_connection_whose_framing_leaves_doubt_is_not_used_again(
     assert used_again == []
 
 
-def test_the_late_body_of_a_head_response_is_no_response(
+def test_a_late_body_of_a_head_response_is_discarded(
     server: AttackedServer, api: HostileApi
 ) -> None:
     async def answer(exchange: Exchange) -> None:
@@ -187,7 +187,7 @@ def test_the_late_body_of_a_head_response_is_no_response(
     assert api.connections >= connections + 2
 
 
-def test_connections_of_honest_responses_are_used_again(
+def test_connections_with_well_framed_responses_are_reused(
     server: AttackedServer, api: HostileApi
 ) -> None:
     async def answer(exchange: Exchange) -> None:

@@ -153,7 +153,7 @@ def under_attack(server: AttackedServer, tool: str, arguments: dict[str, Any]) -
 
 
 @pytest.mark.parametrize(("name", "value", "expected"), ATTACKS.values(), ids=list(ATTACKS))
-def test_an_argument_is_rejected_at_once(
+def test_a_slow_argument_is_rejected_immediately(
     server: AttackedServer, api: HostileApi, name: str, value: Any, expected: str
 ) -> None:
     sent_before = api.requests["/search"]
@@ -181,7 +181,7 @@ def test_a_response_that_is_too_deep_to_adapt_is_returned_as_text(server: Attack
 
 
 @pytest.mark.parametrize("attack", ["recursive alternatives", "an honest filter with a wrong leaf"])
-def test_an_argument_is_rejected_at_once_over_stdio(project: Path, attack: str) -> None:
+def test_a_slow_argument_is_rejected_immediately_over_stdio(project: Path, attack: str) -> None:
     name, value, expected = ATTACKS[attack]
     meta = {
         "io.modelcontextprotocol/protocolVersion": MODERN,

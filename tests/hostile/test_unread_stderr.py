@@ -165,7 +165,7 @@ def wait_for_rounds(bystander: Bystander, number: int) -> None:
 
 
 @pytest.mark.parametrize("how", ["raise", "override", "log", "print"])
-def test_stdio_answers_every_call_although_nobody_reads_stderr(
+def test_stdio_calls_are_answered_although_stderr_is_not_read(
     project: Path, environ: dict[str, str], how: str
 ) -> None:
     number = 100 if how == "print" else 2_000
@@ -182,7 +182,7 @@ def test_stdio_answers_every_call_although_nobody_reads_stderr(
         assert server.process.wait(ANSWER_SECONDS) == 0
 
 
-def test_dropped_lines_are_counted_once_somebody_reads(
+def test_dropped_log_lines_are_counted_when_stderr_is_read_again(
     project: Path, environ: dict[str, str]
 ) -> None:
     with serve_stdio(project, environ, stderr=subprocess.PIPE) as server:
@@ -201,7 +201,7 @@ def test_dropped_lines_are_counted_once_somebody_reads(
 
 
 @pytest.mark.parametrize("how", ["raise", "override", "log", "print"])
-def test_http_serves_others_although_nobody_reads_stderr(
+def test_http_clients_are_served_although_stderr_is_not_read(
     project: Path, environ: dict[str, str], how: str
 ) -> None:
     number = 50 if how == "print" else 300
@@ -215,7 +215,7 @@ def test_http_serves_others_although_nobody_reads_stderr(
         bystander.check()
 
 
-def test_each_failure_is_one_short_line_without_control_characters(
+def test_each_failure_is_logged_as_one_short_printable_line(
     project: Path, environ: dict[str, str]
 ) -> None:
     messages = [call_of(how, index) for index, how in enumerate(ONE_LINE_EACH * 4)]
@@ -234,7 +234,7 @@ def test_each_failure_is_one_short_line_without_control_characters(
         assert "misbehaving.py:" in line or "some_file.py:7" in line, line
 
 
-def test_a_flood_of_bad_calls_is_logged_in_part_and_counted(
+def test_a_flood_of_failing_calls_is_logged_in_part_and_counted(
     project: Path, environ: dict[str, str]
 ) -> None:
     number = 20 * MAX_LINES_PER_SECOND

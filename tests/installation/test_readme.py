@@ -41,7 +41,7 @@ def test_no_command_installs_mcpgen_from_a_registry(name: str) -> None:
     assert [each for each in commands if _FROM_A_REGISTRY.search(each)] == []
 
 
-def test_pattern_finds_an_installation_from_a_registry() -> None:
+def test_the_pattern_matches_an_installation_from_a_registry() -> None:
     for command in ("pip install 'mcpgen[cli]'", "pip install mcpgen", "uvx mcpgen new a.yaml"):
         assert _FROM_A_REGISTRY.search(_INSTALLS.findall(command)[0])
 

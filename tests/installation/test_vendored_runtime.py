@@ -63,11 +63,11 @@ def fields(files: dict[str, bytes], name: str) -> list[str]:
     return message_from_bytes(files["METADATA"]).get_all(name, [])
 
 
-def test_wheel_has_the_files_of_the_one_that_the_build_backend_makes(made: Path) -> None:
+def test_the_vendored_wheel_has_the_files_of_the_built_wheel(made: Path) -> None:
     assert contents(wheel_of(made)) == contents(mcpgen_wheel())
 
 
-def test_wheel_has_the_metadata_of_the_one_that_the_build_backend_makes(made: Path) -> None:
+def test_the_vendored_wheel_has_the_metadata_of_the_built_wheel(made: Path) -> None:
     ours, theirs = metadata(wheel_of(made)), metadata(mcpgen_wheel())
 
     assert ours.keys() == theirs.keys()
@@ -102,9 +102,7 @@ def test_wheel_has_the_same_bytes_from_an_editable_and_from_an_installed_mcpgen(
     assert again.read_bytes() == wheel_of(made).read_bytes()
 
 
-def test_project_installs_and_serves_where_only_its_own_wheel_of_mcpgen_is_offered(
-    project: Path, tmp_path: Path
-) -> None:
+def test_a_project_installs_with_only_its_vendored_wheel(project: Path, tmp_path: Path) -> None:
     requirement = project / "pyproject.toml"
     requirement.write_text(requirement.read_text().replace('"mcpgen>=', '"mcpgen[seal]>='))
     scripts = make_environment(
@@ -137,7 +135,7 @@ def test_files_of_the_project_install_from_the_wheel(project: Path) -> None:
     assert hook["language"] == "system"
 
 
-def test_version_of_mcpgen_is_in_no_other_file(project: Path) -> None:
+def test_the_wheel_name_occurs_only_in_the_lock_file(project: Path) -> None:
     name = wheel_of(project).name
     naming = [
         path.name
@@ -163,7 +161,7 @@ def test_later_runs_keep_the_wheel_and_replace_an_older_one(project: Path) -> No
     assert mcpgen(["check", str(project), "-q"]) == 0
 
 
-def test_existing_project_takes_the_wheel_and_gives_it_up_again(tmp_path: Path) -> None:
+def test_an_existing_project_adds_and_removes_the_vendored_wheel(tmp_path: Path) -> None:
     project = tmp_path / "shop-mcp"
     command = ["new", DOCUMENT, str(project), "--name", "shop", "--defaults", "--no-models", "-q"]
     assert mcpgen(command) == 0
@@ -181,7 +179,7 @@ def test_existing_project_takes_the_wheel_and_gives_it_up_again(tmp_path: Path) 
     assert after == before
 
 
-def test_other_wheels_in_the_folder_are_the_users(project: Path) -> None:
+def test_other_wheels_in_the_vendor_folder_are_kept(project: Path) -> None:
     other = project / "vendor" / "company_tools-1.0-py3-none-any.whl"
     other.write_bytes(b"PK")
 
@@ -208,7 +206,7 @@ def test_wheel_with_converted_line_ends_is_reported_and_restored(
     assert wheel.read_bytes() == content
 
 
-def test_git_checks_the_wheel_out_unchanged(project: Path, tmp_path: Path) -> None:
+def test_git_checks_out_the_wheel_unchanged(project: Path, tmp_path: Path) -> None:
     content = wheel_of(project).read_bytes()
     clone = tmp_path / "clone"
     git = ("git", "-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "core.autocrlf=true")
@@ -219,7 +217,7 @@ def test_git_checks_the_wheel_out_unchanged(project: Path, tmp_path: Path) -> No
     assert wheel_of(clone).read_bytes() == content
 
 
-def test_server_without_a_document_takes_the_wheel_too(tmp_path: Path) -> None:
+def test_a_server_without_a_document_can_vendor_the_wheel(tmp_path: Path) -> None:
     project = tmp_path / "notes-mcp"
 
     assert mcpgen(["new", "--empty", "notes", str(project), "--vendor-runtime", "-q"]) == 0

@@ -37,7 +37,9 @@ def test_wheel_contains_the_licence_and_the_type_marker_and_nothing_else(names: 
     assert {name.partition("/")[0] for name in names} == {"mcpgen", folder}
 
 
-def test_runtime_alone_explains_how_to_install_the_generator(tmp_path: Path) -> None:
+def test_the_runtime_without_the_extra_explains_how_to_install_the_generator(
+    tmp_path: Path,
+) -> None:
     scripts = make_environment(tmp_path / "environment", "mcpgen")
     program = f"import subprocess; print(subprocess.run(['{scripts}/mcpgen']).returncode)"
 

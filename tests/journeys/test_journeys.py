@@ -11,7 +11,9 @@ from tests.journeys.runner import fits, journeys, run_page
 
 
 @pytest.mark.parametrize("path", journeys(), ids=lambda path: path.stem)
-def test_journey(path: Path, tmp_path: Path, updates: bool) -> None:
+def test_the_journey_prints_the_documented_output(
+    path: Path, tmp_path: Path, updates: bool
+) -> None:
     page = path.read_text()
 
     seen = run_page(page, tmp_path)
@@ -38,7 +40,7 @@ def test_journey(path: Path, tmp_path: Path, updates: bool) -> None:
         (["(a) [b]"], ["(a) [b]"], True),
     ],
 )
-def test_placeholder_stands_for_text_or_lines(
+def test_a_placeholder_matches_text_or_lines(
     expected: list[str], actual: list[str], is_fit: bool
 ) -> None:
     assert fits(expected, actual) is is_fit

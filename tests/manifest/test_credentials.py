@@ -168,7 +168,7 @@ def findings(capsys: pytest.CaptureFixture[str]) -> list[Any]:
     return list(json.loads(capsys.readouterr().out)["findings"])
 
 
-def test_a_header_that_only_a_scheme_can_set_becomes_a_scheme(
+def test_an_authorization_header_parameter_becomes_a_security_scheme(
     zoo: Zoo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert zoo.make(document(AUTHORIZATION), "--json") == 0
@@ -202,7 +202,7 @@ def test_a_header_that_only_a_scheme_can_set_becomes_a_scheme(
         ),
     ],
 )
-def test_the_scheme_is_the_one_that_the_texts_name(
+def test_the_scheme_type_follows_the_parameter_description(
     zoo: Zoo, description: str, scheme: Any, name: str
 ) -> None:
     assert zoo.make(document({**AUTHORIZATION, "description": description}), "-q") == 0
@@ -219,7 +219,7 @@ def test_only_operations_that_declare_the_header_send_it(zoo: Zoo) -> None:
     assert header(request, "authorization") == "Bearer t0ken"
 
 
-def test_a_key_that_all_operations_take_is_no_argument(
+def test_a_key_parameter_of_all_operations_is_not_an_argument(
     zoo: Zoo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert zoo.make(document(KEY)) == 0
@@ -236,7 +236,7 @@ def test_a_key_that_all_operations_take_is_no_argument(
     assert "nothing to do" in capsys.readouterr().out
 
 
-def test_a_token_beside_a_scheme_becomes_an_alternative(zoo: Zoo) -> None:
+def test_an_optional_token_parameter_becomes_an_alternative_to_the_scheme(zoo: Zoo) -> None:
     optional = {**KEY, "name": "access_token", "required": False}
     schemes = {"oauth": {"type": "http", "scheme": "bearer"}}
     described = document(
@@ -252,7 +252,7 @@ def test_a_token_beside_a_scheme_becomes_an_alternative(zoo: Zoo) -> None:
     assert zoo.run_suite() == ""
 
 
-def test_a_required_key_beside_a_scheme_is_sent_with_it(zoo: Zoo) -> None:
+def test_a_required_key_parameter_is_sent_together_with_the_scheme(zoo: Zoo) -> None:
     schemes = {"oauth": {"type": "http", "scheme": "bearer"}}
     described = document(KEY, components={"securitySchemes": schemes}, security=[{"oauth": []}])
     assert zoo.make(described, "-q") == 0
@@ -321,7 +321,7 @@ def test_a_document_without_security_gets_a_scheme_as_a_comment(
     assert zoo.run_suite() == ""
 
 
-def test_schemes_that_no_operation_uses_are_used(zoo: Zoo) -> None:
+def test_declared_schemes_that_no_operation_uses_are_applied_to_all_operations(zoo: Zoo) -> None:
     schemes = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
     described = document(responses=REFUSED, components={"securitySchemes": schemes})
     assert zoo.make(described, "-q") == 0
@@ -350,7 +350,7 @@ def test_an_existing_project_keeps_its_argument_and_is_warned(
     assert zoo.arguments("list_birds") == []
 
 
-def test_an_owner_who_requests_the_argument_gets_it_without_a_warning(
+def test_a_secret_argument_requested_in_the_manifest_is_kept_without_a_warning(
     zoo: Zoo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert zoo.make(document(KEY), "-q") == 0
@@ -364,7 +364,7 @@ def test_an_owner_who_requests_the_argument_gets_it_without_a_warning(
     assert zoo.arguments("list_birds") == ["api_key"]
 
 
-def test_an_owner_who_states_that_there_is_no_security_is_not_warned(
+def test_an_empty_security_entry_in_the_manifest_silences_the_warning(
     zoo: Zoo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert zoo.make(document(responses=REFUSED), "-q") == 0
@@ -384,7 +384,7 @@ def test_an_owner_who_states_that_there_is_no_security_is_not_warned(
         ("security_schemes: {key: {type: apiKey}}", "the security scheme `key` is not used"),
     ],
 )
-def test_a_wrong_entry_is_rejected(
+def test_an_invalid_entry_is_rejected(
     zoo: Zoo,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -420,12 +420,12 @@ def decide(credential: HiddenCredential, keys: str) -> HiddenCredential:
 
 
 @pytest.mark.parametrize(("keys", "is_active"), [("\r", True), ("n", False), ("y", True)])
-def test_the_user_decides_about_an_argument(keys: str, is_active: bool) -> None:
+def test_the_user_decides_whether_an_argument_is_a_credential(keys: str, is_active: bool) -> None:
     credential = HiddenCredential("secret-argument", "the query parameter `key`", ("a",), True)
     assert decide(credential, keys).is_certain is is_active
 
 
-def test_the_user_names_the_credential_that_requests_need() -> None:
+def test_the_user_selects_the_security_scheme_of_the_api() -> None:
     down = "\x1b[B"
     assert decide(UNDECLARED, "\r").is_denied
     assert decide(UNDECLARED, f"{down}\r").schemes == {

@@ -42,7 +42,9 @@ def served(shop: Shop) -> Shop:
 
 
 @pytest.mark.parametrize("revision", [LEGACY, MODERN])
-def test_they_are_listed_and_what_is_exposed_so_is_no_tool(served: Shop, revision: str) -> None:
+def test_features_are_listed_and_exposed_operations_are_not_tools(
+    served: Shop, revision: str
+) -> None:
     (tools, resources, templates, prompts), _, _ = served.talk(
         ("tools/list", {}),
         ("resources/list", {}),
@@ -72,7 +74,7 @@ def read(uri: str) -> tuple[str, dict[str, Any]]:
     return ("resources/read", {"uri": uri})
 
 
-def test_reading_sends_the_request_of_the_operation(served: Shop) -> None:
+def test_reading_a_resource_sends_the_request_of_its_operation(served: Shop) -> None:
     results, mock, _ = served.talk(
         read("shop://hours"),
         read("shop://terms"),
@@ -93,7 +95,7 @@ def test_reading_sends_the_request_of_the_operation(served: Shop) -> None:
         assert json.loads(item["text"]) == json.loads(sent.response.body)
 
 
-def test_what_is_not_there_and_what_fails_are_errors(served: Shop) -> None:
+def test_missing_resources_and_failed_requests_are_errors(served: Shop) -> None:
     served.replies = [{"status": 404}]
     with pytest.raises(RpcError, match="no resource is at bookshop://books"):
         served.talk(read(f"bookshop://books/{ISBN}"))
@@ -106,7 +108,7 @@ def test_what_is_not_there_and_what_fails_are_errors(served: Shop) -> None:
         served.talk(("tools/call", {"name": "get_book", "arguments": {"isbn": ISBN}}))
 
 
-def test_prompts_are_filled_in_and_asked_of_the_api(served: Shop) -> None:
+def test_prompts_are_rendered_or_requested_from_the_api(served: Shop) -> None:
     arguments = {"mood": "calm"}
     (written, asked), mock, _ = served.talk(
         ("prompts/get", {"name": "recommend", "arguments": arguments}),
@@ -122,7 +124,7 @@ def test_prompts_are_filled_in_and_asked_of_the_api(served: Shop) -> None:
     assert json.loads(message["content"]["text"]) == json.loads(sent.response.body)
 
 
-def test_arguments_are_completed_from_their_values(served: Shop) -> None:
+def test_prompt_arguments_are_completed_from_their_enum_values(served: Shop) -> None:
     def complete(name: str, argument: str, typed: str) -> tuple[str, dict[str, Any]]:
         reference = {"type": "ref/prompt", "name": name}
         named = {"name": argument, "value": typed}
@@ -142,7 +144,7 @@ def test_arguments_are_completed_from_their_values(served: Shop) -> None:
     ]
 
 
-def test_they_stand_beside_those_of_handlers(served: Shop) -> None:
+def test_declared_features_are_listed_together_with_handler_features(served: Shop) -> None:
     (served.folder / "src/bookshop_mcp/handlers/more.py").write_text(
         "from mcpgen.runtime import Context, Features\n"
         "features = Features()\n"
@@ -171,7 +173,7 @@ def test_they_stand_beside_those_of_handlers(served: Shop) -> None:
     assert len(prompts["prompts"]) == 2
 
 
-def test_the_generated_suite_calls_what_is_exposed_too(served: Shop) -> None:
+def test_the_generated_suite_covers_exposed_operations(served: Shop) -> None:
     assert served.run_suite() == ""
 
 
@@ -182,7 +184,7 @@ SERVER = """
 """
 
 
-def test_the_server_shows_its_icons_and_serves_the_revisions_it_states(shop: Shop) -> None:
+def test_the_server_declares_its_icons_and_protocol_revisions(shop: Shop) -> None:
     head = (
         "server:\n  name: bookshop"
         + SERVER

@@ -82,7 +82,7 @@ def test_every_commented_entry_is_accepted(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", [KEYED, ONE])
-def test_names_and_texts_of_any_kind_are_spelled(source: Any, tmp_path: Path) -> None:
+def test_commented_entries_escape_names_and_texts(source: Any, tmp_path: Path) -> None:
     target = new_project(source, tmp_path, "-q")
     manifest = target / "mcpgen.yaml"
     changed, _ = uncommented(manifest.read_text())
@@ -90,7 +90,7 @@ def test_names_and_texts_of_any_kind_are_spelled(source: Any, tmp_path: Path) ->
     assert run(["generate", str(target), "-q"]) == 0, changed
 
 
-def test_entries_are_chosen_for_what_the_operations_have(tmp_path: Path) -> None:
+def test_commented_entries_match_the_operations_of_the_document(tmp_path: Path) -> None:
     target = new_project(KEYED, tmp_path, "-q")
     changed, _ = uncommented((target / "mcpgen.yaml").read_text())
     stated = yaml.safe_load(changed)
@@ -102,7 +102,7 @@ def test_entries_are_chosen_for_what_the_operations_have(tmp_path: Path) -> None
     assert deleting == {"confirm": 'Remove "all": # really? This cannot be undone.'}
 
 
-def test_a_document_without_such_operations_has_fewer_entries(tmp_path: Path) -> None:
+def test_commented_entries_without_a_matching_operation_are_omitted(tmp_path: Path) -> None:
     text = (new_project(ONE, tmp_path, "-q") / "mcpgen.yaml").read_text()
     assert "confirm" not in text
     assert "fixed" not in text
@@ -110,7 +110,9 @@ def test_a_document_without_such_operations_has_fewer_entries(tmp_path: Path) ->
     assert "name: get_one" in text
 
 
-def test_a_selection_of_the_command_line_keeps_the_comment_valid(tmp_path: Path) -> None:
+def test_commented_entries_stay_valid_with_a_selection_from_the_command_line(
+    tmp_path: Path,
+) -> None:
     target = new_project(SPECS / "petstore.yaml", tmp_path, "-q", "--include", "pets")
     manifest = target / "mcpgen.yaml"
     changed, _ = uncommented(manifest.read_text())
@@ -121,7 +123,7 @@ def test_a_selection_of_the_command_line_keeps_the_comment_valid(tmp_path: Path)
     assert run(["generate", str(target), "-q"]) == 0
 
 
-def test_each_entry_is_valid_alone(tmp_path: Path) -> None:
+def test_each_commented_entry_is_valid_by_itself(tmp_path: Path) -> None:
     target = new_project(SPECS / "petstore.yaml", tmp_path, "-q")
     manifest = target / "mcpgen.yaml"
     text = manifest.read_text()

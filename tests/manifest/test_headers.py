@@ -61,7 +61,7 @@ def test_default_headers_are_sent_with_every_request(fleet: Fleet) -> None:
     assert "until FLEET_TENANT is set." in done.stdout
 
 
-def test_the_generated_suite_notices_a_header_that_is_lost(fleet: Fleet) -> None:
+def test_the_generated_suite_detects_a_missing_header(fleet: Fleet) -> None:
     fleet.generate(HEAD + HEADERS)
     command = ("pytest", "-q", "-p", "no:cacheprovider", "tests/generated")
     done = fleet.run(*command)
@@ -75,7 +75,9 @@ def test_the_generated_suite_notices_a_header_that_is_lost(fleet: Fleet) -> None
     assert "header parameter `X-Api-Version`: not sent" in done.stdout
 
 
-def test_what_the_operation_says_of_a_header_comes_before_the_default(fleet: Fleet) -> None:
+def test_a_header_parameter_of_the_operation_takes_precedence_over_the_default(
+    fleet: Fleet,
+) -> None:
     fleet.generate(
         HEAD + HEADERS + "  listTrucks: {parameters: {x_tenant: {description: Yours.}}}\n"
     )
@@ -86,7 +88,7 @@ def test_what_the_operation_says_of_a_header_comes_before_the_default(fleet: Fle
     assert [value for name, value in sent.headers if name == "X-Tenant"] == ["t-1"]
 
 
-def test_a_source_has_headers_of_its_own(fleet: Fleet) -> None:
+def test_headers_of_a_source_override_the_default_headers(fleet: Fleet) -> None:
     source = "    headers: {x-api-version: 2026-02-02, X-Own: '1'}\n"
     fleet.generate(HEAD + source + HEADERS)
     _, (sent,) = fleet.call("list_trucks", {}, {"FLEET_TENANT": "t-1"})
@@ -111,7 +113,7 @@ def test_a_source_has_headers_of_its_own(fleet: Fleet) -> None:
     ],
 )
 @pytest.mark.parametrize("place", ["headers", "source"])
-def test_headers_that_cannot_be_set_are_refused(headers: str, message: str, place: str) -> None:
+def test_invalid_header_entries_are_rejected(headers: str, message: str, place: str) -> None:
     text = f"server: {{name: a}}\nsources: [{{document: a}}]\nheaders: {headers}\n"
     if place == "source":
         text = f"server: {{name: a}}\nsources: [{{document: a, headers: {headers}}}]\n"
@@ -125,7 +127,7 @@ def test_headers_that_cannot_be_set_are_refused(headers: str, message: str, plac
     assert problem.at.line in (2, 3)
 
 
-def test_a_secret_header_belongs_to_one_source() -> None:
+def test_a_secret_default_header_with_several_sources_is_rejected() -> None:
     text = (
         "server: {name: a}\n"
         "sources: [{document: a, name: one}, {document: b, name: two}]\n"
@@ -138,7 +140,9 @@ def test_a_secret_header_belongs_to_one_source() -> None:
     assert "would send a secret to several APIs" in problem.message
 
 
-def test_a_value_that_a_header_parameter_cannot_have_is_refused(fleet: Fleet, capsys: Any) -> None:
+def test_a_default_that_violates_the_header_parameter_schema_is_rejected(
+    fleet: Fleet, capsys: Any
+) -> None:
     (fleet.folder / "mcpgen.yaml").write_text(f"{HEAD}headers: {{X-Trace: maybe}}\n")
     assert run(["generate", str(fleet.folder)]) == 3
     assert "cannot have this value of the header `X-Trace`" in capsys.readouterr().err

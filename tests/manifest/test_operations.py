@@ -35,7 +35,7 @@ def text_of(result: Any) -> str:
     return "\n".join(block["text"] for block in result["content"])
 
 
-def test_a_result_is_the_part_that_is_selected(shop: Shop) -> None:
+def test_a_result_contains_only_the_selected_fields(shop: Shop) -> None:
     assert shop.generate(RESULT) == 0
     shop.replies = [{"body": {"items": [BOOK] * 5, "nextCursor": "c2"}}]
     result, (sent,) = shop.call("list_books", {"q": "sea"})
@@ -57,7 +57,7 @@ def test_a_result_is_the_part_that_is_selected(shop: Shop) -> None:
     assert listed["inputSchema"]["properties"]["max_pages"]["maximum"] == 3
 
 
-def test_a_result_that_is_too_long_stays_json(shop: Shop) -> None:
+def test_a_truncated_result_is_valid_json(shop: Shop) -> None:
     assert shop.generate(RESULT) == 0
     shop.replies = [{"body": {"items": [order("paid")] * 40, "nextCursor": None}}]
     result, _ = shop.call("list_orders", {})
@@ -76,7 +76,7 @@ operations:
 """
 
 
-def test_an_operation_is_asked_until_its_state_is_reached(shop: Shop) -> None:
+def test_a_polled_operation_is_repeated_until_it_reaches_its_state(shop: Shop) -> None:
     assert shop.generate(POLL) == 0
     shop.replies = [{"body": order(status)} for status in ("placed", "paid", "shipped")]
     params = {
@@ -107,7 +107,7 @@ ORDER = {
 
 @pytest.mark.parametrize("revision", [LEGACY, MODERN])
 @pytest.mark.parametrize(("action", "requests"), [("accept", 1), ("decline", 0), ("cancel", 0)])
-def test_the_user_is_asked_before_anything_is_sent(
+def test_the_user_confirms_before_a_request_is_sent(
     shop: Shop, revision: str, action: str, requests: int
 ) -> None:
     assert shop.generate(CONFIRM) == 0
@@ -127,7 +127,7 @@ def test_the_user_is_asked_before_anything_is_sent(
     assert "PO-118" in question
 
 
-def test_who_cannot_be_asked_is_told_and_nothing_is_sent(shop: Shop) -> None:
+def test_a_call_that_cannot_be_confirmed_sends_no_request(shop: Shop) -> None:
     assert shop.generate(CONFIRM) == 0
     result, sent = shop.call("place_order", ORDER)
     assert not sent
@@ -136,7 +136,7 @@ def test_who_cannot_be_asked_is_told_and_nothing_is_sent(shop: Shop) -> None:
     assert "Nothing was sent." in text_of(result)
 
 
-def test_the_generated_suite_holds_what_the_manifest_asks_for(shop: Shop) -> None:
+def test_the_generated_suite_covers_the_operation_settings(shop: Shop) -> None:
     manifest = RESULT + "".join(
         text.partition("operations:")[2].strip("\n") + "\n" for text in (POLL,)
     )
@@ -147,7 +147,7 @@ def test_the_generated_suite_holds_what_the_manifest_asks_for(shop: Shop) -> Non
     assert shop.run_suite() == ""
 
 
-def test_the_generated_suite_sees_what_is_kept_too_much(shop: Shop) -> None:
+def test_the_generated_suite_detects_a_field_that_should_be_removed(shop: Shop) -> None:
     assert shop.generate(RESULT) == 0
     path = shop.folder / "src/bookshop_mcp/_generated/tools/books.json"
     contract = json.loads(path.read_bytes())
@@ -156,7 +156,7 @@ def test_the_generated_suite_sees_what_is_kept_too_much(shop: Shop) -> None:
     assert "`/items/0/title` is in the result, expected to be removed" in shop.run_suite()
 
 
-def test_a_request_is_tried_as_often_and_waits_as_long_as_the_manifest_says(shop: Shop) -> None:
+def test_a_request_uses_the_attempts_and_the_timeout_of_the_manifest(shop: Shop) -> None:
     assert (
         shop.generate("operations: {getOrder: {retry: {attempts: 1}, timeout_seconds: 0.05}}") == 0
     )
@@ -169,7 +169,7 @@ def test_a_request_is_tried_as_often_and_waits_as_long_as_the_manifest_says(shop
     assert len(sent) == 1
 
 
-def test_a_name_that_another_tool_was_issued_is_refused(
+def test_a_tool_name_that_is_already_in_use_is_rejected(
     shop: Shop, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = shop.contract("books")
@@ -182,7 +182,7 @@ def test_a_name_that_another_tool_was_issued_is_refused(
     assert shop.generate(swapped, "-q") == 0
 
 
-def test_a_step_asks_for_no_more_pages_than_its_operation_joins(
+def test_a_step_that_exceeds_the_page_limit_of_its_operation_is_rejected(
     shop: Shop, capsys: pytest.CaptureFixture[str]
 ) -> None:
     manifest = (

@@ -28,7 +28,7 @@ def written(folder: Path) -> dict[str, bytes]:
     return {path.as_posix(): path.read_bytes() for path in files}
 
 
-def test_entries_stay_in_force_where_their_operations_stay(shop: Shop) -> None:
+def test_entries_stay_in_effect_after_the_document_changed(shop: Shop) -> None:
     assert shop.generate(MANIFEST) == 0
     change(shop, "summary: Search the catalogue", "summary: Look through the catalogue")
     change(shop, "  /carts:\n", "  /baskets:\n")
@@ -45,7 +45,7 @@ def test_entries_stay_in_force_where_their_operations_stay(shop: Shop) -> None:
         ("        status:\n", "        state:\n", "has no `status`"),
     ],
 )
-def test_entries_that_lost_what_they_are_for_are_named_and_nothing_is_written(
+def test_an_entry_without_its_target_is_reported_and_nothing_is_written(
     shop: Shop, capsys: pytest.CaptureFixture[str], old: str, new: str, told: str
 ) -> None:
     assert shop.generate(MANIFEST) == 0

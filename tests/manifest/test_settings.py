@@ -13,7 +13,7 @@ from tests.manifest.fleet import SET, Fleet, texts
 from tests.support.generated_files import tool_contracts
 
 
-def test_settings_are_sent_from_every_place_and_offered_nowhere(fleet: Fleet) -> None:
+def test_settings_are_sent_in_every_location_and_are_not_arguments(fleet: Fleet) -> None:
     result, (sent,) = fleet.call("add_truck", {"body": {"plate": "B-1"}}, SET)
     assert not result.get("isError"), texts(result)
     assert sent.url == (
@@ -41,7 +41,7 @@ def test_an_optional_setting_that_is_not_set_is_not_sent(fleet: Fleet) -> None:
 
 
 @pytest.mark.parametrize("missing", ["FLEET_ACCOUNT", "FLEET_DEPOT"])
-def test_a_required_setting_that_is_missing_is_named_and_nothing_is_sent(
+def test_a_missing_required_setting_is_reported_and_nothing_is_sent(
     fleet: Fleet, missing: str
 ) -> None:
     environ = {name: value for name, value in SET.items() if name != missing}
@@ -62,7 +62,7 @@ def test_a_required_setting_that_is_missing_is_named_and_nothing_is_sent(
         ("FLEET_REGION", "a\x07b", "has a character that cannot be sent"),
     ],
 )
-def test_a_value_that_does_not_fit_is_refused_at_the_start_and_by_check_env(
+def test_an_invalid_value_is_rejected_at_start_and_by_check_env(
     fleet: Fleet, name: str, value: str, rule: str
 ) -> None:
     environ = {**SET, name: value}
@@ -93,14 +93,14 @@ def state_of(name: str, report: str) -> str:
     return line.split()[1]
 
 
-def test_a_value_that_cannot_be_sent_is_told_by_the_name_of_its_setting(fleet: Fleet) -> None:
+def test_a_value_that_cannot_be_sent_is_reported_with_its_setting_name(fleet: Fleet) -> None:
     environ = {**SET, "FLEET_TENANT": "t\u00e4nt"}
     result, sent = fleet.call("list_trucks", {}, environ)
     assert not sent
     assert "cannot send the setting FLEET_TENANT: it must have only visible ASCII" in texts(result)
 
 
-def test_a_secret_setting_is_masked_and_others_are_not(fleet: Fleet) -> None:
+def test_only_secret_settings_are_masked(fleet: Fleet) -> None:
     contract = json.loads((fleet.folder / "src/fleet_mcp/_generated/contract.json").read_bytes())
     secrets = {it["name"]: it["secret"] for it in contract["environment"] if "schema" in it}
     assert secrets == {name: name == "FLEET_QUERY_KEY" for name in secrets}
@@ -110,7 +110,7 @@ def test_a_secret_setting_is_masked_and_others_are_not(fleet: Fleet) -> None:
     assert redactor.clean("AC1234 k-0123456789") == "AC1234 ***"
 
 
-def test_settings_are_listed_where_operators_look(fleet: Fleet) -> None:
+def test_settings_are_listed_in_the_env_example_and_the_registry_entry(fleet: Fleet) -> None:
     env_file = (fleet.folder / ".env.example").read_text()
     assert "# The account. Needed by all tools. Example: AC0001\nFLEET_ACCOUNT=\n" in env_file
     assert "Optional, secret.\nFLEET_QUERY_KEY=" in env_file
@@ -147,7 +147,7 @@ def test_a_call_against_the_mock_needs_no_settings(fleet: Fleet) -> None:
     assert run(["test", str(fleet.folder), "-q"]) == 0
 
 
-def test_the_generated_suite_notices_every_fault_of_a_setting(
+def test_the_generated_suite_detects_every_mutation_of_a_setting(
     fleet: Fleet, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["test", str(fleet.folder), "--mutate"]) == 0

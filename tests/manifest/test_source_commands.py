@@ -159,7 +159,7 @@ BOTH_NAMED = ("document: openapi.json, name: iban", "document: rail.yaml, name: 
     [BOTH_NAMED, BOTH_NAMED[::-1], ("document: openapi.json", BOTH_NAMED[1])],
     ids=["both-named", "new-one-first", "first-unnamed"],
 )
-def test_a_document_listed_by_hand_renames_nothing_of_the_first(
+def test_a_manually_listed_second_document_renames_nothing(
     folder: Path, entries: tuple[str, ...], said: Callable[[], str]
 ) -> None:
     project = folder / "iban-mcp"
@@ -176,7 +176,7 @@ def test_a_document_listed_by_hand_renames_nothing_of_the_first(
     assert locked(project)["documents"]["rail.yaml"]["source"] == ""
 
 
-def test_a_source_is_added_and_removed_without_a_trace(
+def test_adding_and_removing_a_source_restores_the_project(
     folder: Path, said: Callable[[], str]
 ) -> None:
     project = folder / "iban-mcp"
@@ -215,7 +215,7 @@ def test_a_dry_run_of_both_commands_writes_nothing(folder: Path, said: Callable[
     assert tree(project) == before
 
 
-def test_the_first_source_can_go_and_the_second_stays_as_it_is(
+def test_removing_the_first_source_keeps_the_names_of_the_second(
     folder: Path, said: Callable[[], str]
 ) -> None:
     project = folder / "iban-mcp"
@@ -277,7 +277,7 @@ def test_a_renamed_source_keeps_its_tools_and_settings(
     assert tool_contracts(project)["rail_list_trips"]["operation"] == "railway:GET /trips"
 
 
-def test_a_source_called_as_its_server_does_not_repeat_the_name(folder: Path) -> None:
+def test_the_name_of_a_source_is_not_repeated_if_the_server_has_the_same_name(folder: Path) -> None:
     (folder / "trains.yaml").write_text(
         "server: {name: trains}\n"
         "sources:\n"
@@ -294,7 +294,7 @@ def test_a_source_called_as_its_server_does_not_repeat_the_name(folder: Path) ->
 
 
 @pytest.mark.parametrize("name", ["iban", "Rail", "tool"])
-def test_a_name_that_a_source_cannot_have_is_refused(
+def test_an_invalid_source_name_is_rejected(
     folder: Path, name: str, said: Callable[[], str]
 ) -> None:
     before = tree(folder / "iban-mcp")
@@ -303,14 +303,14 @@ def test_a_name_that_a_source_cannot_have_is_refused(
     assert tree(folder / "iban-mcp") == before
 
 
-def test_a_document_that_is_there_already_is_not_added_again(
+def test_a_document_that_is_already_a_source_is_rejected(
     folder: Path, said: Callable[[], str]
 ) -> None:
     assert run(["source", "add", "iban.json", "iban-mcp"]) == 2
     assert "`iban.json` is the source `openapi.json` already" in said()
 
 
-def test_a_document_inside_the_package_is_used_where_it_lies(
+def test_a_document_inside_the_project_is_used_in_place(
     folder: Path, said: Callable[[], str]
 ) -> None:
     project = folder / "iban-mcp"
@@ -326,7 +326,7 @@ def test_a_document_inside_the_package_is_used_where_it_lies(
     assert "apis/rail.yaml stays" in said()
 
 
-def test_a_secret_that_an_added_document_declares_as_a_parameter_is_no_argument(
+def test_a_secret_parameter_of_an_added_document_is_not_an_argument(
     folder: Path, said: Callable[[], str]
 ) -> None:
     head, _, body = RAIL.partition("components:")
@@ -353,7 +353,7 @@ def test_a_secret_that_an_added_document_declares_as_a_parameter_is_no_argument(
     assert run(["check", "iban-mcp"]) == 0
 
 
-def test_a_first_document_joins_a_server_without_one(folder: Path) -> None:
+def test_the_first_document_is_added_to_a_server_without_one(folder: Path) -> None:
     assert run(["new", "--empty", "bare", "--defaults", "-q"]) == 0
     assert run(["source", "add", "rail.yaml", "bare-mcp", "-q"]) == 0
     operations = set(tools(folder / "bare-mcp"))
@@ -400,7 +400,7 @@ def test_pull_never_replaces_a_document_by_another_one(
     assert json.loads((project / "rail.yaml").read_bytes()) == IBAN
 
 
-def test_pull_leaves_the_state_that_an_earlier_mcpgen_recorded_wrongly(
+def test_pull_skips_an_origin_that_a_version_1_lock_recorded_wrongly(
     folder: Path, said: Callable[[], str]
 ) -> None:
     """A lock of version 1 gave a document listed by hand the origin of the first one."""
@@ -465,7 +465,7 @@ def test_a_lock_of_version_1_keeps_all_names(two: Path, said: Callable[[], str])
     assert tree(two) == before
 
 
-def test_the_last_of_two_sources_of_a_lock_of_version_1_stays_named(two: Path) -> None:
+def test_removing_a_source_of_a_version_1_lock_keeps_the_source_name(two: Path) -> None:
     own = {key: tool for key, tool in tools(two).items() if key.startswith("rail.yaml ")}
     write_version_1(two, {"iban.json": "iban.json", "rail.yaml": "rail.yaml"})
     manifest = two / "mcpgen.yaml"
@@ -478,7 +478,7 @@ def test_the_last_of_two_sources_of_a_lock_of_version_1_stays_named(two: Path) -
     assert contract["environment"][0]["name"] == "TWO_RAIL_BASE_URL"
 
 
-def test_a_lost_lock_loses_no_names(folder: Path, said: Callable[[], str]) -> None:
+def test_deleting_the_lock_keeps_all_names(folder: Path, said: Callable[[], str]) -> None:
     project = folder / "iban-mcp"
     shutil.copy(folder / "rail.yaml", project)
     list_by_hand(project, *BOTH_NAMED)
@@ -489,7 +489,9 @@ def test_a_lost_lock_loses_no_names(folder: Path, said: Callable[[], str]) -> No
     assert (tools(project), settings(project)) == before
 
 
-def test_a_lost_lock_is_no_reason_to_guess(folder: Path, said: Callable[[], str]) -> None:
+def test_a_deleted_lock_with_ambiguous_source_names_is_an_error(
+    folder: Path, said: Callable[[], str]
+) -> None:
     project = folder / "iban-mcp"
     shutil.copy(folder / "rail.yaml", project)
     list_by_hand(project, *BOTH_NAMED)
@@ -501,7 +503,9 @@ def test_a_lost_lock_is_no_reason_to_guess(folder: Path, said: Callable[[], str]
     assert tree(project) == before
 
 
-def test_names_that_make_two_things_one_are_refused(folder: Path, said: Callable[[], str]) -> None:
+def test_a_source_name_that_causes_a_name_collision_is_rejected(
+    folder: Path, said: Callable[[], str]
+) -> None:
     project = folder / "iban-mcp"
     document = json.loads((project / "openapi.json").read_bytes())
     schemes = document["components"]["securitySchemes"]
@@ -530,7 +534,7 @@ def test_the_credentials_of_two_sources_never_share_a_setting(folder: Path) -> N
     assert kept <= set(settings(folder / "bank-mcp"))
 
 
-def test_settings_that_version_1_published_twice_named_are_kept(folder: Path) -> None:
+def test_duplicated_setting_prefixes_from_version_1_are_kept(folder: Path) -> None:
     project = folder / "iban-mcp"
     shutil.copy(folder / "rail.yaml", project)
     list_by_hand(project, *BOTH_NAMED)
@@ -577,7 +581,7 @@ def test_two_branches_that_add_a_source_each_keep_all_names(folder: Path) -> Non
 
 
 @pytest.mark.parametrize("answer", [True, False])
-def test_in_a_terminal_pull_asks_before_it_accepts_another_document(
+def test_pull_asks_in_a_terminal_before_accepting_a_different_api(
     folder: Path, answer: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     questionary = pytest.importorskip("questionary")
@@ -603,7 +607,7 @@ def test_in_a_terminal_pull_asks_before_it_accepts_another_document(
     assert (tree(project) != before) is answer
 
 
-def test_types_of_calls_that_two_sources_compete_for_stay(folder: Path) -> None:
+def test_colliding_call_types_of_two_sources_keep_their_names(folder: Path) -> None:
     """`GET /rail/trips` of the one and `GET /trips` of the source `rail` want the same name."""
     (folder / "bank.json").write_text(json.dumps(IBAN).replace("/trips", "/rail/trips"))
     assert run(["new", "bank.json", "bank-mcp", "--name", "iban", "--defaults", "-q"]) == 0
@@ -619,7 +623,7 @@ def test_types_of_calls_that_two_sources_compete_for_stay(folder: Path) -> None:
     assert both - first < call_types(project)
 
 
-def test_a_secret_of_one_api_is_never_sent_to_an_added_one(
+def test_a_secret_setting_is_not_shared_with_an_added_source(
     folder: Path, said: Callable[[], str]
 ) -> None:
     """The first document's `token` comes from a setting; the second one has a `token` as well."""

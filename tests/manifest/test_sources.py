@@ -68,7 +68,7 @@ def suite_passes(project: Path) -> bool:
     return found.returncode == 0
 
 
-def test_a_manifest_of_three_declared_tools(folder: Path) -> None:
+def test_declared_tools_send_the_requests_of_the_manifest(folder: Path) -> None:
     assert run(["new", "reading.yaml"]) == 0
     project = folder / "reading-mcp"
     assert (project / "mcpgen.yaml").read_bytes() == (folder / "reading.yaml").read_bytes()
@@ -112,7 +112,7 @@ def test_a_declared_tool_that_changes_is_regenerated(folder: Path) -> None:
     assert request.url.endswith("?q=w&top=3&format=json")
 
 
-def test_two_documents_in_one_server(folder: Path) -> None:
+def test_two_documents_are_served_with_their_own_credentials(folder: Path) -> None:
     assert run(["new", "two.yaml"]) == 0
     project = folder / "two-mcp"
     assert suite_passes(project)
@@ -154,7 +154,7 @@ def test_one_of_two_documents_is_pulled_from_another_place(
     assert vendored.read_text() == before
 
 
-def test_schemas_of_one_name_stay_apart(folder: Path) -> None:
+def test_schemas_with_the_same_name_in_two_documents_stay_separate(folder: Path) -> None:
     assert run(["new", "two.yaml"]) == 0
     schemas = json.loads((folder / "two-mcp/tests/generated/upstream.json").read_bytes())["schemas"]
     assert schemas["shop.Pet"]["required"] == ["name"]
@@ -162,7 +162,9 @@ def test_schemas_of_one_name_stay_apart(folder: Path) -> None:
     assert schemas["crm.Pet"]["properties"]["parent"] == {"$ref": "#/$defs/crm.Pet"}
 
 
-def test_entries_name_the_source(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_entries_with_several_sources_must_name_the_source(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["new", "two.yaml"]) == 0
     listed = tool_contracts(folder / "two-mcp")["shop_list_pets"]["listing"]
     assert listed["title"] == "Pets of the shop"
@@ -177,7 +179,7 @@ def test_entries_name_the_source(folder: Path, capsys: pytest.CaptureFixture[str
     assert "did you mean `crm:GET /pets`?" in told or "did you mean `shop:GET /pets`?" in told
 
 
-def test_each_document_is_pulled_from_where_it_came(folder: Path) -> None:
+def test_each_document_is_pulled_from_its_origin(folder: Path) -> None:
     (folder / ".git").mkdir()  # what holds the project and the documents together
     assert run(["new", "two.yaml"]) == 0
     crm = folder / "crm.yaml"
@@ -191,7 +193,7 @@ def test_each_document_is_pulled_from_where_it_came(folder: Path) -> None:
     assert run(["check", "two-mcp"]) == 0
 
 
-def test_a_base_url_and_a_prefix_of_one_document(folder: Path) -> None:
+def test_a_source_can_set_its_base_url_and_prefix(folder: Path) -> None:
     (folder / "one.yaml").write_text(
         "server: {name: one}\n"
         "sources: [{document: shop.yaml, prefix: my, base_url: 'https://own.example.org/api'}]\n"
@@ -203,7 +205,7 @@ def test_a_base_url_and_a_prefix_of_one_document(folder: Path) -> None:
     assert request.operation == "GET /pets"
 
 
-def test_overlays_change_the_tools_and_leave_the_document(
+def test_overlays_change_the_tools_and_not_the_document(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "mend.yaml").write_text(
@@ -238,7 +240,7 @@ def test_overlays_change_the_tools_and_leave_the_document(
         ("[{document: shop.yaml, overlays: [gone.yaml]}]", "/sources/0/overlays/0"),
     ],
 )
-def test_a_file_that_is_missing_is_told_where_the_manifest_names_it(
+def test_a_missing_file_is_reported_at_its_manifest_entry(
     sources: str, pointer: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "one.yaml").write_text(f"server: {{name: one}}\nsources: {sources}\n")
@@ -249,7 +251,7 @@ def test_a_file_that_is_missing_is_told_where_the_manifest_names_it(
     assert not (folder / "one-mcp").exists()
 
 
-def test_a_manifest_without_any_tool_makes_a_server_of_none(
+def test_a_manifest_without_tools_generates_an_empty_server(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "one.yaml").write_text("server: {name: one}\nsources: []\n")
@@ -269,7 +271,7 @@ toolsets: {stock: {tools: ["shop:listPets"]}}
 """
 
 
-def test_operations_of_two_documents_with_one_id_are_told_apart(folder: Path) -> None:
+def test_operations_of_two_documents_with_the_same_id_are_distinguished(folder: Path) -> None:
     (folder / "twice.yaml").write_text(ONE_ID_TWICE)
     assert run(["new", "twice.yaml"]) == 0
     project = folder / "two-mcp"
@@ -294,7 +296,7 @@ def test_operations_of_two_documents_with_one_id_are_told_apart(folder: Path) ->
         ("tools: [", "`listPets` is no tool of this server"),
     ],
 )
-def test_an_id_without_its_document_is_of_no_operation(
+def test_an_ambiguous_operation_id_without_its_document_is_rejected(
     folder: Path, capsys: pytest.CaptureFixture[str], key: str, said: str
 ) -> None:
     manifest = ONE_ID_TWICE.replace(f'{key}"shop:listPets"', f"{key}listPets")
@@ -306,7 +308,7 @@ def test_an_id_without_its_document_is_of_no_operation(
     assert not (folder / "two-mcp").exists()
 
 
-def test_a_workflow_of_declared_tools_is_tested_with_the_bodies_that_they_compose(
+def test_a_workflow_of_declared_tools_is_tested_with_their_request_bodies(
     folder: Path,
 ) -> None:
     with (folder / "reading.yaml").open("a") as manifest:

@@ -106,7 +106,7 @@ def looking(shop: Shop) -> Shop:
     return shop
 
 
-def test_the_actions_of_an_arazzo_document_lead_through_its_steps(looking: Shop) -> None:
+def test_arazzo_actions_control_the_order_of_the_steps(looking: Shop) -> None:
     for name, (replies, operations, told) in COURSES.items():
         looking.replies = list(replies)
         result, sent = looking.call("look_up", {"isbn": ISBN})
@@ -115,7 +115,7 @@ def test_the_actions_of_an_arazzo_document_lead_through_its_steps(looking: Shop)
         assert result["structuredContent"] == told, name
 
 
-def test_a_step_that_is_tried_again_in_vain_fails(looking: Shop) -> None:
+def test_a_step_fails_after_its_last_retry(looking: Shop) -> None:
     looking.replies = [BUSY] * 9
     result, sent = looking.call("look_up", {"isbn": ISBN})
     assert [request.operation for request in sent] == [BOOK] * 3
@@ -125,14 +125,14 @@ def test_a_step_that_is_tried_again_in_vain_fails(looking: Shop) -> None:
     assert text.endswith("Not begun: `again`, `stock`.")
 
 
-def test_an_error_that_no_action_is_for_is_not_tried_again(looking: Shop) -> None:
+def test_an_error_without_a_matching_action_is_not_retried(looking: Shop) -> None:
     looking.replies = [{"status": 429, "body": {}}] * 9
     result, sent = looking.call("look_up", {"isbn": ISBN})
     assert len(sent) == 1  # nor does the client do so by itself: the document decides of this step
     assert "answered 429" in result["content"][0]["text"]
 
 
-def test_the_generated_tests_hold_every_way_that_the_actions_lead(looking: Shop) -> None:
+def test_the_generated_tests_cover_every_path_of_the_actions(looking: Shop) -> None:
     assert looking.run_suite() == ""
     module = looking.folder / "src/bookshop_mcp/_generated/workflows.py"
     text = module.read_text()
@@ -150,7 +150,7 @@ def test_the_generated_tests_hold_every_way_that_the_actions_lead(looking: Shop)
     module.write_text(text)
 
 
-def test_the_manifest_has_a_step_tried_again(shop: Shop) -> None:
+def test_a_retry_in_the_manifest_repeats_the_step(shop: Shop) -> None:
     assert shop.generate(RETRIED, "-q") == 0
     shop.replies = [BUSY, BUSY, book()]
     result, sent = shop.call("look_up", {"isbn": ISBN})
@@ -159,7 +159,7 @@ def test_the_manifest_has_a_step_tried_again(shop: Shop) -> None:
     assert shop.run_suite() == ""
 
 
-def test_a_step_of_the_workflow_keeps_an_action_of_the_workflow_away(shop: Shop) -> None:
+def test_an_action_of_a_step_overrides_the_action_of_the_workflow(shop: Shop) -> None:
     away = "        onFailure: [{name: busy, type: end}]\n        outputs: {copies"
     (shop.folder / "shopping.arazzo.yaml").write_text(
         ARAZZO.replace("        outputs: {copies", away)
@@ -172,7 +172,7 @@ def test_a_step_of_the_workflow_keeps_an_action_of_the_workflow_away(shop: Shop)
     assert result["content"][0]["text"].startswith("The step `stock` failed: `GET /inventory/")
 
 
-def test_a_document_is_refused_that_would_order_twice(
+def test_an_unconditional_retry_of_a_non_idempotent_operation_is_rejected(
     shop: Shop, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shared = "    failureActions: [{name: again, type: retry}]\n"

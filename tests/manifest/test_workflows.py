@@ -150,7 +150,7 @@ class Talk:
         return [request.operation for request in self.upstream.requests]
 
 
-def test_three_steps_reach_the_shop(project: Path) -> None:
+def test_a_workflow_sends_three_requests_in_order(project: Path) -> None:
     talk = Talk(project)
     result = talk.call(ARGUMENTS)
     assert result["structuredContent"] == {"order": 20250042}
@@ -166,7 +166,7 @@ def test_three_steps_reach_the_shop(project: Path) -> None:
     }
 
 
-def test_clients_see_one_tool_as_harmful_as_its_steps(project: Path) -> None:
+def test_the_workflow_tool_has_annotations_derived_from_its_steps(project: Path) -> None:
     talk = Talk(project)
     talk.call(ARGUMENTS)
     tool = talk.listed["buy_book"]
@@ -179,7 +179,7 @@ def test_clients_see_one_tool_as_harmful_as_its_steps(project: Path) -> None:
     assert "destructiveHint" not in tool["annotations"]  # MCP's default, which is true
 
 
-def test_a_failure_says_which_steps_took_effect(project: Path) -> None:
+def test_a_failure_lists_the_steps_that_took_effect(project: Path) -> None:
     talk = Talk(project)
     talk.upstream.reply_with(Reply(status=402), "POST /orders")
     result = talk.call(ARGUMENTS)
@@ -194,7 +194,7 @@ def test_a_failure_says_which_steps_took_effect(project: Path) -> None:
     assert CART in fill
 
 
-def test_a_failure_says_what_was_not_begun(project: Path) -> None:
+def test_a_failure_lists_the_steps_that_were_not_started(project: Path) -> None:
     talk = Talk(project)
     talk.upstream.reply_with(Reply(status=404), "GET /books")
     text = talk.call(ARGUMENTS)["content"][0]["text"]
@@ -273,7 +273,7 @@ def test_mcpgen_override_starts_a_typed_override_of_a_workflow(project: Path) ->
 _ANSWER = "    return BuyBookResult(order=7)\n"
 
 
-def test_mcpgen_eject_takes_over_the_steps_of_a_workflow(project: Path) -> None:
+def test_eject_copies_the_steps_of_a_workflow_into_a_handler(project: Path) -> None:
     module = project / "src/bookshop_mcp/handlers/workflows.py"
     try:
         assert run(["eject", "workflow:buy_book", str(project)]) == 0

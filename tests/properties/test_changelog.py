@@ -108,7 +108,7 @@ def pairs(draw: st.DrawFn) -> tuple[Any, Any]:
 @given(pairs(), LEAVES, LEAVES, st.lists(VALUES, min_size=5, max_size=15))
 @example(({"const": 1}, {"const": True}), True, True, [1, True])
 @example(({"oneOf": [{"type": "number"}]}, {"oneOf": [{"type": "number"}, {}]}), True, True, [1])
-def test_what_fitted_fits_still_unless_the_change_is_major(
+def test_valid_arguments_stay_valid_unless_the_change_is_major(
     pair: tuple[Any, Any], before: Any, after: Any, values: list[Any]
 ) -> None:
     old, new = arguments(pair[0], _leaf(before)), arguments(pair[1], _leaf(after))
@@ -124,7 +124,7 @@ def test_what_fitted_fits_still_unless_the_change_is_major(
 
 
 @given(SCHEMAS, LEAVES)
-def test_a_schema_is_no_other_than_itself(schema: Any, definition: Any) -> None:
+def test_reordering_the_keys_of_a_schema_is_not_a_change(schema: Any, definition: Any) -> None:
     old = arguments(schema, _leaf(definition))
     assert level(old, dict(reversed(old.items()))) is Level.NONE
 

@@ -32,7 +32,9 @@ def benign(folder: Path) -> FileSet:
 @example(["\r# \u2028\x85import os"] * SLOTS)
 @example(["\\"] * SLOTS)
 @example([""] * SLOTS)
-def test_code_differs_in_constants_alone(folder: Path, benign: FileSet, texts: list[str]) -> None:
+def test_hostile_text_changes_only_constants_in_the_code(
+    folder: Path, benign: FileSet, texts: list[str]
+) -> None:
     hostile = project_files(document_with(texts), folder, folder / "cache")
     assert [file.path for file in hostile] == [file.path for file in benign]
     for ours, theirs in zip(benign, hostile, strict=True):
@@ -44,7 +46,7 @@ def test_code_differs_in_constants_alone(folder: Path, benign: FileSet, texts: l
 @given(st.lists(hostile_text, min_size=SLOTS, max_size=SLOTS))
 @example(['"\nname = "evil'] * SLOTS)
 @example(["\nUSER root\nEVIL=1\n- document: evil"] * SLOTS)
-def test_configuration_gets_no_key_line_or_instruction(
+def test_hostile_text_adds_nothing_to_configuration_files(
     folder: Path, benign: FileSet, texts: list[str]
 ) -> None:
     hostile = {

@@ -40,7 +40,7 @@ def test_tool_names_are_legal_distinct_and_independent_of_order(
 
 
 @given(_operations, _operations)
-def test_operations_that_come_later_move_no_name(
+def test_added_operations_do_not_rename_existing_tools(
     operations: list[Operation], added: list[Operation]
 ) -> None:
     names = ToolNaming(operations).names({})

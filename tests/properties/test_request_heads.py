@@ -84,7 +84,7 @@ class Reading:
 @example(b"POST /mcp HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked")
 @example(b"POST http://Aa/mcp HTTP/1.1\r\nHost: a")
 @settings(max_examples=EXAMPLES)
-def test_llhttp_reads_every_accepted_request_the_same(head: bytes) -> None:
+def test_llhttp_parses_every_accepted_request_identically(head: bytes) -> None:
     parsed, message = complete_message(head)
     assume(parsed.head.method in {"GET", "POST"})  # llhttp knows a list; ours answers 405
     reading = Reading()
@@ -103,7 +103,7 @@ def test_llhttp_reads_every_accepted_request_the_same(head: bytes) -> None:
 @example(b"POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 3")
 @example(b"POST /mcp HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked")
 @settings(max_examples=EXAMPLES)
-def test_h11_reads_every_accepted_request_the_same(head: bytes) -> None:
+def test_h11_parses_every_accepted_request_identically(head: bytes) -> None:
     parsed, message = complete_message(head)
     host = parsed.head.fields.get(b"host", b"")
     assume(host in (b"a", b"a, http://a/mcp"))  # the Host header is checked elsewhere

@@ -111,9 +111,7 @@ OUTCOMES = st.sampled_from(
 
 @pytest.mark.parametrize("revision", ALL)
 @given(data=st.data())
-def test_nearly_messages_never_break_the_core_nor_the_schema(
-    revision: str, data: st.DataObject
-) -> None:
+def test_almost_valid_messages_produce_valid_frames(revision: str, data: st.DataObject) -> None:
     peer = Peer(revision)
     for message in data.draw(st.lists(messages(revision), min_size=1, max_size=6)):
         for event in peer.send(message):
@@ -140,7 +138,7 @@ def finish(call: Request, outcome: object) -> None:
 
 @pytest.mark.parametrize("revision", [*ALL, "none yet"])
 @given(value=ANY_JSON, over_http=st.booleans())
-def test_any_json_value_is_answered_with_an_error_or_with_silence(
+def test_any_json_value_is_answered_with_an_error_or_ignored(
     revision: str, value: Any, over_http: bool
 ) -> None:
     protocol = ServerProtocol(definition()) if revision == "none yet" else Peer(revision).protocol
@@ -153,7 +151,7 @@ def test_any_json_value_is_answered_with_an_error_or_with_silence(
 
 
 @given(params=ANY_JSON | st.fixed_dictionaries({"protocolVersion": st.sampled_from(ALL)}))
-def test_any_handshake_opens_a_legacy_session_or_none(params: Any) -> None:
+def test_any_initialize_opens_a_legacy_session_or_is_refused(params: Any) -> None:
     protocol = ServerProtocol(definition())
     protocol.receive({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
     (outgoing,) = protocol.messages_to_send()
@@ -214,7 +212,7 @@ MOVES = st.lists(
 @pytest.mark.requirement("L052", "L055", "L059", "N040", "N043")
 @pytest.mark.parametrize("revision", ALL)
 @given(moves=MOVES)
-def test_what_a_call_says_goes_to_its_own_stream(
+def test_messages_of_a_call_are_sent_on_its_own_stream(
     revision: str, moves: list[tuple[str, int, str]]
 ) -> None:
     peer = Peer(revision)
@@ -378,7 +376,7 @@ STEPS = st.lists(
 
 @pytest.mark.requirement("L028", "L030", "N011", "N012", "N075")
 @given(steps=STEPS)
-def test_answers_never_reach_another_client(steps: list[tuple[str, int, int]]) -> None:
+def test_responses_are_never_sent_to_another_client(steps: list[tuple[str, int, int]]) -> None:
     async def story() -> None:
         hall = Hall(GUESTS)
         for guest in hall.guests:

@@ -118,7 +118,7 @@ def frames_of(protocol: ServerProtocol) -> list[Any]:
 
 @settings(max_examples=300)
 @given(st.lists(anything, max_size=12), st.sampled_from([None, RoutingHeaders([])]))
-def test_no_message_crashes_the_core_or_makes_it_write_no_json(
+def test_no_message_crashes_the_core_or_produces_invalid_json(
     sent: list[Any], headers: Any
 ) -> None:
     protocol = ServerProtocol(definition())
@@ -134,7 +134,7 @@ def test_no_message_crashes_the_core_or_makes_it_write_no_json(
 
 @settings(max_examples=200)
 @given(st.sampled_from(ALL), st.lists(well_formed, max_size=8))
-def test_every_frame_is_what_the_revision_allows(revision: str, sent: list[dict[str, Any]]) -> None:
+def test_every_frame_is_valid_in_its_revision(revision: str, sent: list[dict[str, Any]]) -> None:
     peer = Peer(revision)
     for message in sent:
         if message["method"] == "initialize":
@@ -154,7 +154,9 @@ def test_every_frame_is_what_the_revision_allows(revision: str, sent: list[dict[
 
 @settings(max_examples=100)
 @given(st.data())
-def test_clients_that_use_the_same_ids_never_see_each_others_answers(data: st.DataObject) -> None:
+def test_clients_with_the_same_ids_do_not_receive_responses_of_each_other(
+    data: st.DataObject,
+) -> None:
     peers = [Peer(data.draw(st.sampled_from(ALL))) for _ in range(4)]
     waiting: list[tuple[int, Request]] = []
     expected: Counter[tuple[int, str]] = Counter()
@@ -184,7 +186,7 @@ def test_clients_that_use_the_same_ids_never_see_each_others_answers(data: st.Da
 
 @settings(max_examples=300)
 @given(st.binary(max_size=200) | values.map(lambda value: json.dumps(value).encode()))
-def test_both_decoders_take_and_refuse_the_same_bytes(data: bytes) -> None:
+def test_both_decoders_accept_and_reject_the_same_bytes(data: bytes) -> None:
     found = []
     for decode in (decode_cold, make_hot_decoder()):
         try:

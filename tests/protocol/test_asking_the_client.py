@@ -30,7 +30,7 @@ EVERYTHING = {
 
 @pytest.mark.requirement("L005", "L113")
 @pytest.mark.parametrize("revision", LEGACY)
-def test_a_request_to_the_client_goes_out_on_the_calls_stream_and_comes_back(revision: str) -> None:
+def test_a_request_to_the_client_is_sent_on_the_stream_of_its_call(revision: str) -> None:
     peer = Peer(revision, capabilities=EVERYTHING)
     call = peer.call(stream="post")
     request_id = call.ask_client("roots/list", {})
@@ -60,7 +60,7 @@ def test_ids_of_requests_to_the_client_are_never_used_twice(revision: str) -> No
 
 @pytest.mark.requirement("L024", "L025")
 @pytest.mark.parametrize("revision", LEGACY)
-def test_a_request_that_is_given_up_is_cancelled_and_its_late_answer_ignored(revision: str) -> None:
+def test_an_abandoned_request_is_cancelled_and_its_late_response_ignored(revision: str) -> None:
     peer = Peer(revision, capabilities=EVERYTHING)
     request_id = peer.call(stream="post").ask_client("roots/list", {})
     peer.frames()
@@ -81,7 +81,7 @@ def test_a_request_that_is_given_up_is_cancelled_and_its_late_answer_ignored(rev
     [{"error": {"code": -1, "message": "no"}}, {"error": "no"}, {"result": 7}, {"error": None}],
     ids=repr,
 )
-def test_an_answer_without_a_result_object_is_an_error(revision: str, answer: Any) -> None:
+def test_a_client_response_without_a_result_object_is_an_error(revision: str, answer: Any) -> None:
     peer = Peer(revision, capabilities=EVERYTHING)
     request_id = peer.call().ask_client("roots/list", {})
     peer.frames()
@@ -92,7 +92,7 @@ def test_an_answer_without_a_result_object_is_an_error(revision: str, answer: An
 
 @pytest.mark.requirement("N007")
 @pytest.mark.parametrize("revision", ALL)
-def test_a_response_to_nothing_is_ignored_on_a_pipe(revision: str) -> None:
+def test_a_response_without_a_request_is_ignored_on_a_pipe(revision: str) -> None:
     peer = Peer(revision)
     for answered in (1, "x", None):
         assert peer.send({"jsonrpc": "2.0", "id": answered, "result": {}}) == []
@@ -100,7 +100,7 @@ def test_a_response_to_nothing_is_ignored_on_a_pipe(revision: str) -> None:
 
 
 @pytest.mark.requirement("N001", "N007")
-def test_a_response_posted_to_a_modern_server_is_refused() -> None:
+def test_a_response_posted_to_a_modern_server_is_rejected() -> None:
     peer = Peer(MODERN)
     headers = RoutingHeaders([(b"mcp-protocol-version", MODERN.encode())])
     message = {"jsonrpc": "2.0", "id": 1, "result": {}}
@@ -112,7 +112,7 @@ def test_a_response_posted_to_a_modern_server_is_refused() -> None:
 
 @pytest.mark.requirement("L021")
 @pytest.mark.parametrize("revision", LEGACY)
-def test_a_client_is_asked_nothing_before_it_is_initialized(revision: str) -> None:
+def test_no_request_is_sent_to_a_client_before_it_is_initialized(revision: str) -> None:
     peer = Peer(revision, capabilities=EVERYTHING, is_initialized=False)
     with pytest.raises(ClientCannotError, match="initialized"):
         peer.call().ask_client("roots/list", {})
@@ -137,7 +137,7 @@ CANNOT: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 )
 @pytest.mark.parametrize(("method", "params", "declared"), CANNOT)
 @pytest.mark.parametrize("revision", ALL)
-def test_a_client_is_never_asked_what_it_did_not_declare(
+def test_a_request_that_needs_an_undeclared_capability_is_not_sent(
     revision: str, method: str, params: dict[str, Any], declared: dict[str, Any]
 ) -> None:
     peer = Peer(revision, capabilities=declared)
@@ -152,7 +152,7 @@ def test_a_client_is_never_asked_what_it_did_not_declare(
 
 @pytest.mark.requirement("L120", "L123", "N118")
 @pytest.mark.parametrize("revision", ALL)
-def test_elicitation_exists_from_2025_06_18_and_urls_from_2025_11_25(revision: str) -> None:
+def test_elicitation_requires_2025_06_18_and_url_mode_2025_11_25(revision: str) -> None:
     peer = Peer(revision, capabilities=EVERYTHING)
     for params, since in ((FORM, "2025-06-18"), (URL, "2025-11-25")):
         call = peer.call()
@@ -168,7 +168,7 @@ def test_elicitation_exists_from_2025_06_18_and_urls_from_2025_11_25(revision: s
 
 @pytest.mark.requirement("L126")
 @pytest.mark.parametrize("method", ["tools/call", "prompts/get", "resources/read"])
-def test_a_url_that_is_needed_first_is_told_by_an_error(method: str) -> None:
+def test_a_required_url_is_reported_by_error_32042(method: str) -> None:
     peer = Peer("2025-11-25", capabilities=EVERYTHING)
     params: dict[str, dict[str, Any]] = {
         "tools/call": {"name": "tool_0"},
@@ -186,7 +186,7 @@ def test_a_url_that_is_needed_first_is_told_by_an_error(method: str) -> None:
 
 @pytest.mark.requirement("L126", "L123", "N009")
 @pytest.mark.parametrize("revision", ALL)
-def test_a_client_without_urls_is_never_told_so(revision: str) -> None:
+def test_a_url_is_not_required_of_a_client_without_url_mode(revision: str) -> None:
     peer = Peer(revision, capabilities={"elicitation": {"form": {}}})
     call = peer.call()
     with pytest.raises(ValueError if revision == MODERN else ClientCannotError):
@@ -197,7 +197,7 @@ def test_a_client_without_urls_is_never_told_so(revision: str) -> None:
 
 @pytest.mark.requirement("L125")
 @pytest.mark.parametrize("is_needed_first", [True, False])
-def test_only_the_client_that_was_sent_to_a_url_hears_once_that_its_user_is_done(
+def test_elicitation_complete_is_sent_once_and_only_to_its_client(
     is_needed_first: bool,
 ) -> None:
     peer, other = (Peer("2025-11-25", capabilities=EVERYTHING) for _ in range(2))
@@ -230,7 +230,7 @@ def test_the_urls_that_a_client_was_sent_to_are_bounded() -> None:
 @pytest.mark.requirement("N016")
 @pytest.mark.parametrize("method", ["tools/call", "prompts/get", "resources/read"])
 @pytest.mark.parametrize("revision", ALL)
-def test_the_client_is_told_what_it_would_have_to_declare(revision: str, method: str) -> None:
+def test_a_missing_client_capability_is_reported_to_the_client(revision: str, method: str) -> None:
     peer = Peer(revision)
     params: dict[str, dict[str, Any]] = {
         "tools/call": {"name": "tool_0"},
@@ -254,7 +254,7 @@ def test_the_client_is_told_what_it_would_have_to_declare(revision: str, method:
 
 @pytest.mark.requirement("N058", "N059", "N060", "N084", "N117")
 @pytest.mark.parametrize("method", ["tools/call", "prompts/get", "resources/read"])
-def test_input_is_required_in_a_result_of_its_own(method: str) -> None:
+def test_required_input_is_returned_as_an_input_required_result(method: str) -> None:
     peer = Peer(MODERN, capabilities=EVERYTHING)
     params: dict[str, dict[str, Any]] = {
         "tools/call": {"name": "tool_0"},
@@ -277,7 +277,7 @@ def test_input_is_required_in_a_result_of_its_own(method: str) -> None:
 
 
 @pytest.mark.requirement("N059")
-def test_a_state_alone_is_an_answer_and_nothing_at_all_is_not() -> None:
+def test_input_required_needs_a_request_or_a_state() -> None:
     peer = Peer(MODERN)
     peer.call().require_input({}, "later")
     (frame,) = peer.frames()
@@ -287,7 +287,7 @@ def test_a_state_alone_is_an_answer_and_nothing_at_all_is_not() -> None:
 
 
 @pytest.mark.requirement("N062", "N067")
-def test_the_second_half_brings_answers_and_state() -> None:
+def test_a_resumed_request_has_the_input_responses_and_the_state() -> None:
     peer = Peer(MODERN)
     answers = {"name": {"action": "accept", "content": {}}, "unknown": {}}
     call = peer.call(inputResponses=answers, requestState="sealed")
@@ -310,18 +310,18 @@ def test_the_second_half_brings_answers_and_state() -> None:
     ],
     ids=repr,
 )
-def test_a_malformed_second_half_is_refused(params: dict[str, Any]) -> None:
+def test_a_malformed_resumed_request_is_rejected(params: dict[str, Any]) -> None:
     assert Peer(MODERN).error("tools/call", name="tool_0", **params)["code"] == -32602
 
 
 @pytest.mark.requirement("N058")
 @pytest.mark.parametrize("method", ["tools/list", "server/discover", "resources/list"])
-def test_other_methods_do_not_look_at_input(method: str) -> None:
+def test_other_methods_ignore_input_responses(method: str) -> None:
     result = Peer(MODERN).result(method, inputResponses=7, requestState=[])
     assert result["resultType"] == "complete"
 
 
-def test_a_legacy_client_cannot_be_asked_by_result() -> None:
+def test_require_input_is_rejected_for_a_legacy_client() -> None:
     call = Peer("2025-11-25", capabilities=EVERYTHING).call()
     with pytest.raises(ValueError, match="modern client"):
         call.require_input({"k": {"method": "roots/list", "params": {}}})

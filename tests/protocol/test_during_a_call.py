@@ -16,7 +16,7 @@ LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 @pytest.mark.requirement("L034", "L035", "L038", "N077", "N078")
 @pytest.mark.parametrize("revision", ALL)
 @pytest.mark.parametrize("token", [0, "", "token", 12], ids=repr)
-def test_progress_goes_to_the_calls_token_on_the_calls_stream(revision: str, token: Any) -> None:
+def test_progress_uses_the_token_and_the_stream_of_its_call(revision: str, token: Any) -> None:
     peer = Peer(revision)
     call = peer.call(_meta={"progressToken": token}, stream="post")
     call.report_progress(0.5, 2, "half")
@@ -33,7 +33,7 @@ def test_progress_goes_to_the_calls_token_on_the_calls_stream(revision: str, tok
 @pytest.mark.requirement("L034", "N077")
 @pytest.mark.parametrize("revision", ALL)
 @pytest.mark.parametrize("meta", [{}, {"progressToken": None}, {"progressToken": [1]}], ids=repr)
-def test_nobody_gets_progress_who_gave_no_token(revision: str, meta: dict[str, Any]) -> None:
+def test_progress_is_not_sent_without_a_token(revision: str, meta: dict[str, Any]) -> None:
     peer = Peer(revision)
     peer.call(_meta=meta).report_progress(1)
     assert peer.frames() == []
@@ -51,7 +51,7 @@ def test_progress_that_does_not_grow_is_not_sent(revision: str) -> None:
 
 @pytest.mark.requirement("L036", "N077")
 @pytest.mark.parametrize("revision", ALL)
-def test_progress_stops_with_the_answer(revision: str) -> None:
+def test_progress_is_not_sent_after_the_result(revision: str) -> None:
     peer = Peer(revision)
     call = peer.call(_meta={"progressToken": 1})
     call.succeed(ToolResult(()))
@@ -61,7 +61,7 @@ def test_progress_stops_with_the_answer(revision: str) -> None:
 
 @pytest.mark.requirement("L108")
 @pytest.mark.parametrize("revision", LEGACY)
-def test_set_level_decides_what_a_session_is_sent(revision: str) -> None:
+def test_set_level_filters_the_log_messages_of_a_session(revision: str) -> None:
     peer = Peer(revision)
     call = peer.call(stream="post")
     for level in LOG_LEVELS:
@@ -73,7 +73,7 @@ def test_set_level_decides_what_a_session_is_sent(revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", LEGACY)
-def test_a_session_that_set_no_level_is_sent_info_and_above(revision: str) -> None:
+def test_a_session_without_a_log_level_receives_info_and_above(revision: str) -> None:
     peer = Peer(revision)
     call = peer.call(stream="post")
     call.log("debug", "no")
@@ -86,14 +86,14 @@ def test_a_session_that_set_no_level_is_sent_info_and_above(revision: str) -> No
 
 @pytest.mark.requirement("L109", "N081")
 @pytest.mark.parametrize("level", [None, "loud", 3, "INFO", ["info"]], ids=repr)
-def test_an_unknown_level_is_refused(level: object) -> None:
+def test_an_unknown_log_level_is_rejected(level: object) -> None:
     for revision in LEGACY:
         assert Peer(revision).error("logging/setLevel", level=level)["code"] == -32602
     assert Peer(MODERN).error("tools/list", _meta={LOG_LEVEL: level})["code"] == -32602
 
 
 @pytest.mark.requirement("N079")
-def test_a_modern_call_is_sent_logs_only_at_the_level_it_asks_for() -> None:
+def test_a_modern_call_receives_logs_only_at_its_requested_level() -> None:
     peer = Peer(MODERN)
     silent, asking = peer.call(), peer.call(_meta={LOG_LEVEL: "error"}, stream="post")
     for call in (silent, asking):
@@ -107,7 +107,7 @@ def test_a_modern_call_is_sent_logs_only_at_the_level_it_asks_for() -> None:
 
 @pytest.mark.requirement("L108", "N080")
 @pytest.mark.parametrize("revision", ALL)
-def test_a_server_that_does_not_declare_logging_sends_none(revision: str) -> None:
+def test_a_server_without_the_logging_capability_sends_no_logs(revision: str) -> None:
     peer = Peer(revision, definition(has_logging=False))
     peer.call(_meta={LOG_LEVEL: "debug"}).log("emergency", "fire")
     assert peer.frames() == []
@@ -115,7 +115,7 @@ def test_a_server_that_does_not_declare_logging_sends_none(revision: str) -> Non
         assert peer.error("logging/setLevel", level="info")["code"] == -32601
 
 
-def test_a_level_that_mcp_does_not_have_is_the_handlers_mistake() -> None:
+def test_an_invalid_log_level_in_a_handler_raises_value_error() -> None:
     with pytest.raises(ValueError, match="loud"):
         Peer(MODERN).call().log("loud", "x")
 
@@ -123,7 +123,7 @@ def test_a_level_that_mcp_does_not_have_is_the_handlers_mistake() -> None:
 @pytest.mark.requirement("L029", "L030", "N032", "N074", "N075")
 @pytest.mark.parametrize("revision", ALL)
 @pytest.mark.parametrize("id", [1, "one"], ids=repr)
-def test_a_cancelled_call_is_handed_over_and_never_answered(revision: str, id: Any) -> None:
+def test_a_cancelled_call_is_reported_and_never_answered(revision: str, id: Any) -> None:
     peer = Peer(revision)
     call = peer.call(id=id, _meta={"progressToken": 1})
     (cancelled,) = peer.cancel(id)
@@ -140,7 +140,9 @@ def test_a_cancelled_call_is_handed_over_and_never_answered(revision: str, id: A
 @pytest.mark.parametrize(
     "params", [{}, {"requestId": 99}, {"requestId": None}, {"requestId": [1]}], ids=repr
 )
-def test_a_cancellation_of_nothing_is_ignored(revision: str, params: dict[str, Any]) -> None:
+def test_a_cancellation_of_an_unknown_request_is_ignored(
+    revision: str, params: dict[str, Any]
+) -> None:
     peer = Peer(revision)
     call = peer.call(id=1)
     assert peer.notify("notifications/cancelled", **params) == []
@@ -151,7 +153,7 @@ def test_a_cancellation_of_nothing_is_ignored(revision: str, params: dict[str, A
 
 
 @pytest.mark.parametrize("revision", LEGACY)
-def test_a_cancelled_post_is_closed_without_a_word(revision: str) -> None:
+def test_a_cancelled_post_is_closed_without_a_message(revision: str) -> None:
     peer = Peer(revision)
     peer.call(id=1, stream="post")
     peer.cancel(1)
@@ -162,7 +164,7 @@ def test_a_cancelled_post_is_closed_without_a_word(revision: str) -> None:
 
 @pytest.mark.requirement("L055", "N043")
 @pytest.mark.parametrize("revision", ALL)
-def test_a_closed_stream_cancels_where_the_revision_says_so(revision: str) -> None:
+def test_a_closed_stream_cancels_its_call_only_in_the_modern_revision(revision: str) -> None:
     peer = Peer(revision)
     call, other = peer.call(stream="post"), peer.call(stream="other")
     events = peer.protocol.disconnect("post")
@@ -174,7 +176,7 @@ def test_a_closed_stream_cancels_where_the_revision_says_so(revision: str) -> No
 
 
 @pytest.mark.parametrize("revision", ALL)
-def test_closing_answers_what_is_in_flight_and_hands_it_over(revision: str) -> None:
+def test_closing_the_protocol_answers_all_calls_in_flight(revision: str) -> None:
     peer = Peer(revision)
     calls = [peer.call(stream=number) for number in range(3)]
     events = peer.protocol.close("the server is shutting down")
@@ -189,7 +191,7 @@ def test_closing_answers_what_is_in_flight_and_hands_it_over(revision: str) -> N
 
 @pytest.mark.requirement("L059", "N040")
 @pytest.mark.parametrize("revision", ALL)
-def test_each_answer_goes_to_the_stream_its_request_came_from(revision: str) -> None:
+def test_each_response_is_sent_on_the_stream_of_its_request(revision: str) -> None:
     peer = Peer(revision)
     calls = [peer.call(stream=f"post-{number}") for number in range(4)]
     for call in reversed(calls):
@@ -202,7 +204,7 @@ def test_each_answer_goes_to_the_stream_its_request_came_from(revision: str) -> 
 
 @pytest.mark.requirement("L064")
 @pytest.mark.parametrize("revision", ALL)
-def test_a_handler_frees_its_connection_where_the_client_comes_back(revision: str) -> None:
+def test_releasing_a_connection_has_an_effect_only_in_2025_11_25(revision: str) -> None:
     peer = Peer(revision)
     call = peer.call(stream="post")
     call.release_connection()
@@ -215,7 +217,7 @@ def test_a_handler_frees_its_connection_where_the_client_comes_back(revision: st
     assert peer.protocol.messages_to_send() == []
 
 
-def test_a_pipe_is_never_let_go() -> None:
+def test_releasing_the_connection_of_a_pipe_has_no_effect() -> None:
     peer = Peer("2025-11-25")
     peer.call().release_connection()
     assert peer.protocol.messages_to_send() == []

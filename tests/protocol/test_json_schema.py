@@ -55,7 +55,7 @@ def test_a_schema_is_validated_in_the_dialect_that_it_declares() -> None:
 
 @pytest.mark.requirement("L013", "N025")
 @pytest.mark.parametrize("key", ["input_schema", "output_schema"])
-def test_a_dialect_that_is_not_known_stops_the_server_with_an_error_that_tells_what_is(
+def test_an_unknown_dialect_is_rejected_with_a_list_of_known_dialects(
     key: str,
 ) -> None:
     features = Features()
@@ -98,7 +98,7 @@ def test_the_dialects_are_documented() -> None:
 
 
 @pytest.mark.requirement("N027")
-def test_a_reference_to_the_network_is_refused_without_asking_the_network() -> None:
+def test_a_reference_to_a_url_is_rejected_without_network_access() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.2)
         host, port = server.getsockname()
@@ -123,14 +123,14 @@ def test_a_reference_to_the_network_is_refused_without_asking_the_network() -> N
     ],
     ids=["nested repetition", "look-ahead", "many branches", "itself", "recursive branches"],
 )
-def test_validating_is_bounded_in_time(schema: dict[str, Any], instance: Any) -> None:
+def test_validation_time_is_bounded(schema: dict[str, Any], instance: Any) -> None:
     started = time.process_time()
     SchemaValidator(schema).problems(instance)
     assert time.process_time() - started < 5
 
 
 @pytest.mark.requirement("N094")
-def test_a_document_cannot_send_an_argument_into_a_header(tmp_path: Path) -> None:
+def test_a_document_cannot_declare_an_argument_header(tmp_path: Path) -> None:
     document = tmp_path / "openapi.json"
     secret = {"type": "string", "x-mcp-header": "Password"}
     parameter = {"name": "password", "in": "query", "schema": secret}
@@ -154,7 +154,7 @@ def test_a_document_cannot_send_an_argument_into_a_header(tmp_path: Path) -> Non
 
 
 @pytest.mark.requirement("N094")
-def test_in_the_examples_only_what_is_no_secret_travels_in_a_header() -> None:
+def test_the_examples_send_no_argument_in_a_header() -> None:
     in_headers = [
         path
         for path in EXAMPLES.glob("*/src/*/_generated/listing.json")

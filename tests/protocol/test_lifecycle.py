@@ -46,7 +46,7 @@ def fresh_pipe(revision: str = "2025-11-25", **changes: Any) -> Peer:
 
 @pytest.mark.requirement("L016", "L017", "L018", "L022", "L023", "L104", "L108")
 @pytest.mark.parametrize("revision", LEGACY)
-def test_initialize_answers_with_the_version_that_was_asked_for(revision: str) -> None:
+def test_initialize_returns_the_requested_version(revision: str) -> None:
     peer = fresh_pipe(revision)
     assert peer.send(initialize(revision)) == []
     assert peer.protocol.session is not None
@@ -84,7 +84,7 @@ def test_a_disabled_version_is_not_negotiated() -> None:
 
 
 @pytest.mark.parametrize("version", [None, 20250618, ["2025-06-18"]], ids=repr)
-def test_initialize_without_a_version_is_refused(version: object) -> None:
+def test_initialize_without_a_version_is_rejected(version: object) -> None:
     peer = fresh_pipe()
     peer.send(initialize(version))
     (frame,) = peer.frames()
@@ -94,7 +94,7 @@ def test_initialize_without_a_version_is_refused(version: object) -> None:
 
 @pytest.mark.requirement("L017", "L108")
 @pytest.mark.parametrize("revision", ALL)
-def test_only_what_is_served_is_declared(revision: str) -> None:
+def test_only_served_features_are_declared(revision: str) -> None:
     bare = definition(
         prompts=None,
         resources=None,
@@ -118,7 +118,7 @@ def test_only_what_is_served_is_declared(revision: str) -> None:
 
 @pytest.mark.requirement("L016")
 @pytest.mark.parametrize("method", ["tools/list", "tools/call", "logging/setLevel", "no/such"])
-def test_a_request_before_any_handshake_is_refused(method: str) -> None:
+def test_a_request_before_the_handshake_is_rejected(method: str) -> None:
     peer = fresh_pipe(revisions=LEGACY_ONLY)
     assert peer.error(method)["code"] == -32600
     # A modern request that forgot its `_meta` looks the same, and must get -32602.
@@ -151,7 +151,7 @@ def test_a_second_initialize_starts_a_new_session_on_the_pipe() -> None:
 
 
 @pytest.mark.requirement("N004", "N017", "N021", "N023", "N084")
-def test_discover_tells_versions_capabilities_and_how_long_they_hold() -> None:
+def test_discover_returns_versions_capabilities_and_cache_hints() -> None:
     result = Peer(MODERN).result("server/discover")
     assert result["resultType"] == "complete"
     assert result["supportedVersions"] == list(reversed(ALL))
@@ -187,7 +187,7 @@ def test_a_modern_only_server_names_its_versions_to_a_legacy_client() -> None:
     assert outgoing.http_status == 400
 
 
-def test_a_legacy_only_server_does_not_know_discover() -> None:
+def test_a_legacy_only_server_returns_method_not_found_for_discover() -> None:
     peer = Peer("2025-11-25", definition(revisions=LEGACY_ONLY))
     peer.send(Peer(MODERN).request("server/discover", id=1))
     (frame,) = peer.frames()
@@ -195,7 +195,7 @@ def test_a_legacy_only_server_does_not_know_discover() -> None:
 
 
 @pytest.mark.requirement("N011", "N012", "N056", "N137")
-def test_both_eras_interleave_on_one_pipe() -> None:
+def test_modern_and_legacy_requests_interleave_on_one_pipe() -> None:
     protocol = ServerProtocol(definition())
     modern = Peer(MODERN, protocol=protocol)
     protocol.session = None
@@ -227,7 +227,7 @@ def test_initialize_is_accepted_after_a_probe_that_failed() -> None:
 
 
 @pytest.mark.requirement("N011")
-def test_nothing_of_a_modern_request_is_remembered_for_the_next() -> None:
+def test_metadata_of_a_modern_request_does_not_affect_the_next_request() -> None:
     peer = Peer(MODERN, capabilities={"sampling": {}})
     peer.call(_meta={"io.modelcontextprotocol/logLevel": "debug"})
     peer.capabilities = {}
@@ -253,7 +253,7 @@ def test_nothing_of_a_modern_request_is_remembered_for_the_next() -> None:
     ],
     ids=repr,
 )
-def test_a_modern_request_without_its_required_meta_is_refused(params: Any) -> None:
+def test_a_modern_request_without_its_required_meta_is_rejected(params: Any) -> None:
     peer = Peer(MODERN, definition(revisions=MODERN_ONLY))
     peer.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params}, stream=1)
     (outgoing,) = peer.outgoing()
@@ -263,14 +263,14 @@ def test_a_modern_request_without_its_required_meta_is_refused(params: Any) -> N
 
 @pytest.mark.requirement("N015", "N018")
 @pytest.mark.parametrize("info", [None, {}, {"name": "x", "version": "1"}, "odd"], ids=repr)
-def test_client_info_is_optional_and_makes_no_difference(info: object) -> None:
+def test_client_info_is_optional(info: object) -> None:
     meta = {} if info is None else {"io.modelcontextprotocol/clientInfo": info}
     assert Peer(MODERN).result("tools/list", _meta=meta)["tools"]
 
 
 @pytest.mark.requirement("N020")
 @pytest.mark.parametrize("version", ["2025-11-25", "2024-11-05", "2026-06-30", "2099-01-01", ""])
-def test_an_unsupported_version_is_named_beside_the_supported_ones(version: str) -> None:
+def test_an_unsupported_version_error_lists_the_supported_versions(version: str) -> None:
     peer = Peer(MODERN)
     peer.send(peer.request("tools/list", id=1, _meta={VERSION: version}), stream="post")
     (outgoing,) = peer.outgoing()
@@ -305,9 +305,7 @@ def test_a_removed_or_unknown_method_is_not_found(method: str) -> None:
 
 @pytest.mark.parametrize("revision", LEGACY)
 @pytest.mark.parametrize("method", ["server/discover", "subscriptions/listen", "tasks/get", "no"])
-def test_a_method_of_another_revision_is_not_found_with_http_200(
-    revision: str, method: str
-) -> None:
+def test_a_legacy_server_returns_method_not_found_with_http_200(revision: str, method: str) -> None:
     peer = Peer(revision)
     peer.send(peer.request(method, id=1), stream="post")
     (outgoing,) = peer.outgoing()

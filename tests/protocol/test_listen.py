@@ -34,19 +34,19 @@ def listen(peer: Peer, id: Any, stream: Any = None, **notifications: Any) -> dic
 
 @pytest.mark.requirement("N069", "N071")
 @pytest.mark.parametrize("id", [0, 7, "", "listen"], ids=repr)
-def test_the_first_message_acknowledges_under_the_id_of_the_request(id: Any) -> None:
+def test_the_first_message_acknowledges_the_listen_request(id: Any) -> None:
     assert listen(Peer(MODERN), id, **EVERYTHING) == EVERYTHING
 
 
 @pytest.mark.requirement("N069", "N070")
-def test_only_what_the_server_has_is_honoured() -> None:
+def test_unsupported_notifications_are_dropped_from_the_filter() -> None:
     tools_only = definition(changing_lists=frozenset({"tools"}), has_subscriptions=False)
     assert listen(Peer(MODERN, tools_only), 1, **EVERYTHING) == {"toolsListChanged": True}
     assert listen(Peer(MODERN), 2, toolsListChanged=False) == {}
 
 
 @pytest.mark.requirement("N070", "N071", "N079", "N090", "N101", "N109")
-def test_a_listener_is_told_what_it_asked_for_and_nothing_else() -> None:
+def test_a_listener_receives_only_the_notifications_of_its_filter() -> None:
     peer = Peer(MODERN)
     listen(peer, "tools", "a", toolsListChanged=True)
     listen(peer, 2, "b", resourceSubscriptions=["test://note/1"], promptsListChanged=True)
@@ -62,7 +62,7 @@ def test_a_listener_is_told_what_it_asked_for_and_nothing_else() -> None:
     assert told[2][1]["params"]["uri"] == "test://note/1"
 
 
-def test_nobody_is_told_anything_who_does_not_listen() -> None:
+def test_a_client_without_a_listen_request_receives_no_notifications() -> None:
     peer = Peer(MODERN)
     for change in CHANGES:
         peer.protocol.announce(change)
@@ -82,20 +82,20 @@ def test_nobody_is_told_anything_who_does_not_listen() -> None:
     ],
     ids=json.dumps,
 )
-def test_a_malformed_filter_is_refused(notifications: Any) -> None:
+def test_a_malformed_filter_is_rejected(notifications: Any) -> None:
     error = Peer(MODERN).error("subscriptions/listen", notifications=notifications)
     assert error["code"] == -32602
 
 
 @pytest.mark.requirement("N046", "N069")
-def test_a_server_that_never_changes_does_not_know_the_method() -> None:
+def test_listen_is_an_unknown_method_if_nothing_can_change() -> None:
     still = definition(changing_lists=frozenset(), has_subscriptions=False)
     error = Peer(MODERN, still).error("subscriptions/listen", notifications={})
     assert error["code"] == -32601
 
 
 @pytest.mark.requirement("N072", "N073")
-def test_on_a_pipe_a_listen_ends_with_a_cancellation_and_then_its_result() -> None:
+def test_closing_a_pipe_ends_a_listen_with_a_cancellation_and_a_result() -> None:
     peer = Peer(MODERN)
     listen(peer, "sub", toolsListChanged=True)
     assert peer.protocol.close("shutting down") == []
@@ -109,7 +109,7 @@ def test_on_a_pipe_a_listen_ends_with_a_cancellation_and_then_its_result() -> No
 
 
 @pytest.mark.requirement("N072", "N073")
-def test_over_http_a_listen_ends_with_its_result_alone() -> None:
+def test_closing_over_http_ends_a_listen_with_only_its_result() -> None:
     peer = Peer(MODERN)
     listen(peer, 1, "post", toolsListChanged=True)
     assert peer.protocol.is_waiting("post")
@@ -122,7 +122,7 @@ def test_over_http_a_listen_ends_with_its_result_alone() -> None:
 
 
 @pytest.mark.requirement("N032", "N074")
-def test_a_cancelled_listen_is_silent_from_then_on() -> None:
+def test_a_cancelled_listen_receives_no_more_messages() -> None:
     peer = Peer(MODERN)
     listen(peer, 1, toolsListChanged=True)
     assert peer.cancel(1) == []
@@ -132,7 +132,7 @@ def test_a_cancelled_listen_is_silent_from_then_on() -> None:
 
 
 @pytest.mark.requirement("N043", "N062")
-def test_a_listen_whose_stream_closed_is_forgotten() -> None:
+def test_a_closed_stream_removes_its_listen() -> None:
     peer = Peer(MODERN)
     listen(peer, 1, "post", toolsListChanged=True)
     listen(peer, 2, "other", toolsListChanged=True)
@@ -141,14 +141,14 @@ def test_a_listen_whose_stream_closed_is_forgotten() -> None:
     assert [outgoing.stream for outgoing in peer.outgoing()] == ["other"]
 
 
-def test_a_listen_is_no_call_in_flight() -> None:
+def test_a_listen_is_not_counted_as_a_call_in_flight() -> None:
     peer = Peer(MODERN)
     listen(peer, 1, toolsListChanged=True)
     assert len(peer.protocol.in_flight) == 0
     assert peer.error("tools/call", id=1, name="tool_0")["code"] == -32600
 
 
-def test_one_connection_opens_so_many_subscriptions_and_no_more() -> None:
+def test_listens_per_connection_are_limited() -> None:
     peer = Peer(MODERN)
     for number in range(MAX_LISTENS):
         listen(peer, number)

@@ -21,7 +21,7 @@ LISTS = {
 @pytest.mark.requirement("L082", "L087", "N088", "N091", "N100", "N108")
 @pytest.mark.parametrize("revision", ALL)
 @pytest.mark.parametrize("method", LISTS)
-def test_a_list_has_its_items_in_the_shape_of_the_revision(revision: str, method: str) -> None:
+def test_list_items_have_the_fields_of_the_revision(revision: str, method: str) -> None:
     result = Peer(revision).result(method)
     items = result[LISTS[method]]
     assert items
@@ -34,7 +34,7 @@ def test_a_list_has_its_items_in_the_shape_of_the_revision(revision: str, method
 
 
 @pytest.mark.parametrize("revision", ALL)
-def test_a_tools_optional_parts_come_with_the_revision_that_brought_them(revision: str) -> None:
+def test_optional_tool_fields_depend_on_the_revision(revision: str) -> None:
     tool = Peer(revision).result("tools/list")["tools"][0]
     assert ("annotations" in tool) == (revision >= "2025-03-26")
     assert ("outputSchema" in tool) == (revision >= "2025-06-18")
@@ -42,7 +42,7 @@ def test_a_tools_optional_parts_come_with_the_revision_that_brought_them(revisio
 
 
 @pytest.mark.parametrize("revision", ALL)
-def test_nested_shapes_come_with_the_revision_that_brought_them(revision: str) -> None:
+def test_nested_fields_depend_on_the_revision(revision: str) -> None:
     peer = Peer(revision)
     (prompt,) = peer.result("prompts/list")["prompts"]
     assert ("title" in prompt["arguments"][0]) == (revision >= "2025-06-18")
@@ -53,7 +53,7 @@ def test_nested_shapes_come_with_the_revision_that_brought_them(revision: str) -
 @pytest.mark.requirement("L112", "N087", "L086", "N092")
 @pytest.mark.parametrize("revision", ALL)
 @pytest.mark.parametrize("method", LISTS)
-def test_pages_join_to_the_whole_list_without_gaps_or_repeats(revision: str, method: str) -> None:
+def test_pages_join_to_the_complete_list(revision: str, method: str) -> None:
     whole = Peer(revision).result(method)[LISTS[method]]
     peer = Peer(revision, definition(page_size=2))
     pages: list[Any] = []
@@ -71,17 +71,17 @@ def test_pages_join_to_the_whole_list_without_gaps_or_repeats(revision: str, met
 @pytest.mark.requirement("L112", "N087")
 @pytest.mark.parametrize("revision", ALL)
 @pytest.mark.parametrize("cursor", ["", "2", "AAAAAg", "é", 2, ["x"]], ids=repr)
-def test_a_cursor_that_nobody_gave_out_is_refused(revision: str, cursor: object) -> None:
+def test_an_unknown_cursor_is_rejected(revision: str, cursor: object) -> None:
     error = Peer(revision, definition(page_size=2)).error("tools/list", cursor=cursor)
     assert error["code"] == -32602
 
 
-def test_a_null_cursor_is_none_at_all() -> None:
+def test_a_null_cursor_is_treated_as_absent() -> None:
     assert Peer(MODERN).result("tools/list", cursor=None)["tools"]
 
 
 @pytest.mark.requirement("L112", "N087")
-def test_a_cursor_with_any_character_changed_is_refused() -> None:
+def test_a_cursor_with_a_changed_character_is_rejected() -> None:
     peer = Peer(MODERN, definition(page_size=2))
     cursor = peer.result("tools/list")["nextCursor"]
     for index, character in enumerate(cursor):
@@ -92,14 +92,14 @@ def test_a_cursor_with_any_character_changed_is_refused() -> None:
 
 
 @pytest.mark.requirement("N087")
-def test_a_cursor_of_one_list_is_refused_by_another() -> None:
+def test_a_cursor_of_another_list_is_rejected() -> None:
     peer = Peer(MODERN, definition(page_size=1))
     cursor = peer.result("tools/list")["nextCursor"]
     assert peer.error("resources/list", cursor=cursor)["code"] == -32602
 
 
 @pytest.mark.requirement("L112", "N012", "N087")
-def test_a_cursor_is_good_in_another_process_that_serves_the_same_list() -> None:
+def test_a_cursor_is_valid_in_another_process_with_the_same_list() -> None:
     cursor = Peer(MODERN, definition(page_size=2)).result("tools/list")["nextCursor"]
     elsewhere = Peer(MODERN, definition(page_size=2))
     assert elsewhere.result("tools/list", cursor=cursor)["tools"][0]["name"] == "tool_2"
@@ -126,20 +126,20 @@ def test_a_legacy_list_has_no_result_type_and_no_cache_hints(revision: str, meth
 @pytest.mark.requirement("L002", "N002")
 @pytest.mark.parametrize("id", [0, -1, 7, 2**53, "", "id", 'a "quoted" id', "日本"], ids=repr)
 @pytest.mark.parametrize("revision", [LEGACY[0], MODERN])
-def test_a_prepared_list_repeats_any_id_exactly(revision: str, id: Any) -> None:
+def test_a_prepared_list_repeats_the_request_id_exactly(revision: str, id: Any) -> None:
     response = Peer(revision).ask("tools/list", id=id)
     assert response["id"] == id
     assert type(response["id"]) is type(id)
 
 
 @pytest.mark.requirement("N089")
-def test_the_order_is_the_prepared_one_in_every_revision() -> None:
+def test_every_revision_lists_tools_in_the_prepared_order() -> None:
     for revision in ALL:
         names = [tool["name"] for tool in Peer(revision).result("tools/list")["tools"]]
         assert names == [tool["name"] for tool in TOOLS]
 
 
-def test_the_newest_shape_is_written_without_decoding_a_line() -> None:
+def test_the_newest_revision_is_sent_without_decoding_the_items() -> None:
     broken = listing("tools", []).__class__("tools", [b'{"name":"x",'])
     protocol = ServerProtocol(definition(tools=broken))
     peer = Peer(MODERN, protocol=protocol)
@@ -151,11 +151,11 @@ def test_the_newest_shape_is_written_without_decoding_a_line() -> None:
 @pytest.mark.requirement("L073", "L088", "L096", "N046")
 @pytest.mark.parametrize("revision", ALL)
 @pytest.mark.parametrize("method", LISTS)
-def test_a_list_that_is_not_offered_is_an_unknown_method(revision: str, method: str) -> None:
+def test_a_list_that_is_not_supported_is_an_unknown_method(revision: str, method: str) -> None:
     nothing = definition(tools=None, prompts=None, resources=None, resource_templates=None)
     assert Peer(revision, nothing).error(method)["code"] == -32601
 
 
-def test_an_empty_list_is_offered_as_empty() -> None:
+def test_an_empty_list_is_returned_as_an_empty_array() -> None:
     peer = Peer(MODERN, definition(tools=listing("tools", [])))
     assert json.dumps(peer.result("tools/list")["tools"]) == "[]"

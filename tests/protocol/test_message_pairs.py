@@ -284,7 +284,9 @@ CASES = [
 @pytest.mark.requirement("L002", "L003", "N002", "N003", "N004")
 @pytest.mark.parametrize("id", [7, "seven"])
 @pytest.mark.parametrize(("revision", "pair"), CASES)
-def test_request_and_answer(revision: str, pair: Pair, id: int | str) -> None:
+def test_each_method_returns_the_expected_result_or_error(
+    revision: str, pair: Pair, id: int | str
+) -> None:
     async def story(client: Talk) -> None:
         answer = await client.ask(pair.method, pair.params, id)
         assert answer.pop("id") == id
@@ -327,7 +329,7 @@ def test_initialize_is_answered_with_version_capabilities_and_name(revision: str
 
 @pytest.mark.requirement("L019", "L020", "L025")
 @pytest.mark.parametrize("asked", ["1.0.0", "2099-01-01", MODERN])
-def test_a_version_that_no_handshake_has_is_answered_with_the_newest_that_has(asked: str) -> None:
+def test_an_unknown_version_is_answered_with_the_newest_legacy_version(asked: str) -> None:
     async def story(client: Talk) -> None:
         answer = await client.ask("initialize", opening(asked))
         assert answer["result"]["protocolVersion"] == "2025-11-25"
@@ -338,7 +340,7 @@ def test_a_version_that_no_handshake_has_is_answered_with_the_newest_that_has(as
 @pytest.mark.requirement("L034", "L110", "N077", "N079")
 @pytest.mark.parametrize("revision", ALL)
 @pytest.mark.parametrize("token", ["token", 5])
-def test_progress_and_log_come_before_the_answer(revision: str, token: str | int) -> None:
+def test_progress_and_logs_are_sent_before_the_result(revision: str, token: str | int) -> None:
     async def story(client: Talk) -> None:
         wanted = {"progressToken": token, "io.modelcontextprotocol/logLevel": "info"}
         await client.request("tools/call", {"name": "sort_shelf", "_meta": wanted})
@@ -387,7 +389,9 @@ FORM = {"message": "Which one?", "requestedSchema": {"type": "object", "properti
         if tool != "ask_reader" or revision >= "2025-06-18"  # before, there was no elicitation
     ],
 )
-def test_what_the_client_is_asked_and_how_it_answers(revision: str, tool: str) -> None:
+def test_requests_to_the_client_have_the_expected_params_and_use_its_response(
+    revision: str, tool: str
+) -> None:
     method, answer, said = ASKED[tool]
     params: Json | None = {
         "ask_folders": None,
@@ -415,7 +419,7 @@ def test_what_the_client_is_asked_and_how_it_answers(revision: str, tool: str) -
 
 @pytest.mark.requirement("L026", "L029")
 @pytest.mark.parametrize("revision", LEGACY)
-def test_a_cancelled_request_is_not_answered_and_the_next_one_is(revision: str) -> None:
+def test_a_cancelled_request_is_not_answered_but_the_next_one_is(revision: str) -> None:
     async def story(client: Talk) -> None:
         asked = await client.ask("tools/call", {"name": "ask_folders"}, id="slow")
         assert asked["method"] == "roots/list"
@@ -432,7 +436,7 @@ def test_a_cancelled_request_is_not_answered_and_the_next_one_is(revision: str) 
 
 @pytest.mark.requirement("L074", "L089", "L097")
 @pytest.mark.parametrize("revision", LEGACY)
-def test_changes_are_told_as_they_happen(revision: str) -> None:
+def test_changes_are_sent_to_the_client_when_they_happen(revision: str) -> None:
     async def story(client: Talk) -> None:
         await client.ask("resources/subscribe", {"uri": "book://1"})
         dispatcher = client.connection._dispatcher
@@ -454,7 +458,7 @@ def test_changes_are_told_as_they_happen(revision: str) -> None:
 
 @pytest.mark.requirement("L006", "L007", "L008")
 @pytest.mark.parametrize("revision", LEGACY)
-def test_a_batch_is_taken_in_one_revision(revision: str) -> None:
+def test_a_batch_is_accepted_only_in_2025_03_26(revision: str) -> None:
     async def story(client: Talk) -> None:
         batch = [
             {"jsonrpc": "2.0", "id": 1, "method": "ping"},

@@ -42,7 +42,7 @@ def test_a_response_repeats_the_id_and_has_a_result_or_an_error(revision: str, i
 @pytest.mark.requirement("L001", "N002")
 @pytest.mark.parametrize("revision", ALL)
 @pytest.mark.parametrize("version", [None, "1.0", 2.0, ""], ids=repr)
-def test_a_message_of_another_json_rpc_is_refused_under_its_id(
+def test_a_message_with_another_jsonrpc_version_is_rejected_with_its_id(
     revision: str, version: object
 ) -> None:
     peer = Peer(revision)
@@ -54,14 +54,14 @@ def test_a_message_of_another_json_rpc_is_refused_under_its_id(
 @pytest.mark.requirement("L002", "N002")
 @pytest.mark.parametrize("revision", ALL)
 @pytest.mark.parametrize("id", [None, True, 1.5, [1], {}], ids=repr)
-def test_an_id_that_mcp_does_not_allow_is_refused_without_an_id(revision: str, id: Any) -> None:
+def test_an_invalid_id_is_rejected_without_an_id(revision: str, id: Any) -> None:
     peer = Peer(revision)
     frame = sole_error(peer, peer.request("tools/list", id=1) | {"id": id})
     assert frame["error"]["code"] == -32600
     assert "id" not in frame
 
 
-def test_an_id_written_as_a_whole_float_is_an_integer() -> None:
+def test_a_whole_float_id_is_treated_as_an_integer() -> None:
     peer = Peer(MODERN)
     frame = sole_error(peer, peer.request("no/such/method", id=3.0))
     assert frame["id"] == 3
@@ -70,7 +70,7 @@ def test_an_id_written_as_a_whole_float_is_an_integer() -> None:
 @pytest.mark.requirement("L002", "N002")
 @pytest.mark.parametrize("revision", ALL)
 @pytest.mark.parametrize("message", ["text", 7, None, True, {}, {"jsonrpc": "2.0"}], ids=repr)
-def test_what_is_no_message_is_refused_without_an_id(revision: str, message: object) -> None:
+def test_an_invalid_message_is_rejected_without_an_id(revision: str, message: object) -> None:
     frame = sole_error(Peer(revision), message)
     assert frame["error"]["code"] == -32600
     assert "id" not in frame
@@ -78,7 +78,9 @@ def test_what_is_no_message_is_refused_without_an_id(revision: str, message: obj
 
 @pytest.mark.parametrize("revision", ALL)
 @pytest.mark.parametrize("method", [None, 7, ["tools/list"]], ids=repr)
-def test_a_method_that_is_no_string_is_refused_under_its_id(revision: str, method: object) -> None:
+def test_a_method_that_is_not_a_string_is_rejected_with_the_id(
+    revision: str, method: object
+) -> None:
     frame = sole_error(Peer(revision), {"jsonrpc": "2.0", "id": 4, "method": method})
     assert frame["error"]["code"] == -32600
     assert frame["id"] == 4
@@ -86,7 +88,9 @@ def test_a_method_that_is_no_string_is_refused_under_its_id(revision: str, metho
 
 @pytest.mark.parametrize("revision", LEGACY)
 @pytest.mark.parametrize("params", [[1], "x", 7, True], ids=repr)
-def test_params_that_are_no_object_are_refused_under_the_id(revision: str, params: object) -> None:
+def test_params_that_are_not_an_object_are_rejected_with_the_id(
+    revision: str, params: object
+) -> None:
     peer = Peer(revision)
     frame = sole_error(peer, {"jsonrpc": "2.0", "id": 9, "method": "tools/list", "params": params})
     assert frame["error"]["code"] == -32602
@@ -121,7 +125,7 @@ def test_a_client_may_say_that_its_roots_changed_since_no_roots_are_cached() -> 
 
 
 @pytest.mark.parametrize("revision", ALL)
-def test_an_id_that_is_in_flight_is_refused_and_the_first_call_goes_on(revision: str) -> None:
+def test_a_duplicate_id_in_flight_is_rejected_and_the_first_call_continues(revision: str) -> None:
     peer = Peer(revision)
     call = peer.call(id="same")
     assert peer.error("tools/call", id="same", name="tool_0")["code"] == -32600
@@ -140,7 +144,7 @@ def test_a_string_and_a_number_are_different_ids() -> None:
 
 
 @pytest.mark.parametrize("revision", ALL)
-def test_an_id_can_be_used_again_once_it_is_answered(revision: str) -> None:
+def test_an_id_can_be_reused_after_its_response(revision: str) -> None:
     peer = Peer(revision)
     for _ in range(3):
         peer.call(id=1).succeed(ToolResult(()))
@@ -148,7 +152,7 @@ def test_an_id_can_be_used_again_once_it_is_answered(revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", ALL)
-def test_a_call_is_answered_once_whatever_its_handler_does(revision: str) -> None:
+def test_a_call_is_answered_exactly_once(revision: str) -> None:
     peer = Peer(revision)
     call = peer.call(_meta={"progressToken": 1})
     call.succeed(ToolResult((Text("first"),)))
@@ -165,7 +169,7 @@ NO_JSON = {"nan": float("nan"), "infinity": float("inf"), "surrogate": "\ud800",
 
 @pytest.mark.parametrize("value", NO_JSON.values(), ids=NO_JSON.keys())
 @pytest.mark.parametrize("revision", ["2025-06-18", MODERN])
-def test_a_result_that_is_no_json_leaves_the_call_to_be_failed(
+def test_a_result_that_is_not_json_raises_and_leaves_the_call_open(
     revision: str, value: object
 ) -> None:
     peer = Peer(revision)
@@ -180,7 +184,7 @@ def test_a_result_that_is_no_json_leaves_the_call_to_be_failed(
 
 @pytest.mark.requirement("N008", "N009", "N010", "N104", "L111", "N083")
 @pytest.mark.parametrize("revision", ALL)
-def test_an_internal_error_tells_nothing_of_the_exception(revision: str) -> None:
+def test_an_internal_error_hides_the_exception_text(revision: str) -> None:
     peer = Peer(revision)
     peer.call().fail(RuntimeError("password=hunter2 in /srv/app.py"), "ab12")
     (outgoing,) = peer.outgoing()
@@ -192,7 +196,7 @@ def test_an_internal_error_tells_nothing_of_the_exception(revision: str) -> None
 
 
 @pytest.mark.requirement("L006")
-def test_a_batch_is_answered_in_one_array_when_all_of_it_is_done() -> None:
+def test_a_batch_is_answered_with_one_array_after_all_its_calls() -> None:
     peer = Peer(BATCHES)
     messages = [
         peer.request("ping", id=1),
@@ -218,7 +222,7 @@ def test_a_batch_is_answered_in_one_array_when_all_of_it_is_done() -> None:
 
 
 @pytest.mark.requirement("L006")
-def test_what_a_batched_call_says_before_its_answer_goes_out_at_once() -> None:
+def test_progress_of_a_batched_call_is_sent_immediately() -> None:
     peer = Peer(BATCHES)
     request = peer.request("tools/call", id=1, name="tool_0", _meta={"progressToken": "t"})
     (call,) = peer.send([request], stream="post")
@@ -238,7 +242,7 @@ def test_a_batch_of_notifications_is_not_answered() -> None:
 
 @pytest.mark.requirement("L006")
 @pytest.mark.parametrize("element", [1, "x", None, [], {}, {"jsonrpc": "2.0", "id": 8}], ids=repr)
-def test_an_element_that_is_no_message_gets_an_error_of_its_own(element: Any) -> None:
+def test_an_invalid_batch_element_is_answered_with_its_own_error(element: Any) -> None:
     peer = Peer(BATCHES)
     peer.send([element, peer.request("ping", id=1)])
     (outgoing,) = peer.outgoing()
@@ -248,7 +252,7 @@ def test_an_element_that_is_no_message_gets_an_error_of_its_own(element: Any) ->
 
 
 @pytest.mark.requirement("L007")
-def test_initialize_in_a_batch_is_refused() -> None:
+def test_initialize_in_a_batch_is_rejected() -> None:
     peer = Peer(BATCHES)
     session = peer.protocol.session
     peer.send([peer.request("initialize", id=1, protocolVersion="2025-06-18", capabilities={})])
@@ -259,7 +263,7 @@ def test_initialize_in_a_batch_is_refused() -> None:
 
 
 @pytest.mark.requirement("L006")
-def test_a_modern_request_in_a_batch_is_refused() -> None:
+def test_a_modern_request_in_a_batch_is_rejected() -> None:
     peer = Peer(BATCHES)
     peer.send([Peer(MODERN).request("tools/list", id=1)])
     (error,) = peer.frames()
@@ -267,7 +271,7 @@ def test_a_modern_request_in_a_batch_is_refused() -> None:
 
 
 @pytest.mark.requirement("L006")
-def test_a_cancelled_element_is_left_out_of_the_array() -> None:
+def test_a_cancelled_batch_element_has_no_response_in_the_array() -> None:
     peer = Peer(BATCHES)
     peer.send([peer.request("tools/call", id=i, name="tool_0") for i in (1, 2)], stream="post")
     (cancelled,) = peer.cancel(1)
@@ -281,7 +285,7 @@ def test_a_cancelled_element_is_left_out_of_the_array() -> None:
 
 
 @pytest.mark.requirement("L006")
-def test_a_batch_whose_calls_are_all_cancelled_only_ends_its_stream() -> None:
+def test_a_batch_with_only_cancelled_calls_closes_its_stream() -> None:
     peer = Peer(BATCHES)
     peer.send([peer.request("tools/call", id=1, name="tool_0")], stream="post")
     peer.cancel(1)
@@ -291,7 +295,7 @@ def test_a_batch_whose_calls_are_all_cancelled_only_ends_its_stream() -> None:
 
 @pytest.mark.requirement("L006")
 @pytest.mark.parametrize("size", [0, MAX_BATCH + 1])
-def test_a_batch_of_no_or_too_many_elements_is_refused_whole(size: int) -> None:
+def test_an_empty_or_oversized_batch_is_rejected(size: int) -> None:
     peer = Peer(BATCHES)
     frame = sole_error(peer, [peer.request("ping") for _ in range(size)])
     assert frame["error"]["code"] == -32600
@@ -299,7 +303,7 @@ def test_a_batch_of_no_or_too_many_elements_is_refused_whole(size: int) -> None:
 
 @pytest.mark.requirement("L008")
 @pytest.mark.parametrize("revision", OTHERS)
-def test_a_batch_is_refused_by_every_other_revision(revision: str) -> None:
+def test_other_revisions_reject_a_batch(revision: str) -> None:
     peer = Peer(revision)
     peer.send([peer.request("tools/list")], stream="post")
     (outgoing,) = peer.outgoing()
@@ -309,7 +313,7 @@ def test_a_batch_is_refused_by_every_other_revision(revision: str) -> None:
 
 @pytest.mark.requirement("L010", "N019")
 @pytest.mark.parametrize("revision", ALL)
-def test_meta_keys_of_strangers_make_no_difference(revision: str) -> None:
+def test_unknown_meta_keys_are_ignored(revision: str) -> None:
     peer = Peer(revision)
     meta = {
         "org.example/x": {"deep": [1]},

@@ -21,7 +21,7 @@ from tests.support.protocol_client import ALL, MODERN, Peer, definition
 
 @pytest.mark.requirement("L096", "L098", "L099", "L100", "N110")
 @pytest.mark.parametrize("revision", ALL)
-def test_a_prompt_has_messages_of_every_content(revision: str) -> None:
+def test_a_prompt_returns_messages_with_every_content_type(revision: str) -> None:
     peer = Peer(revision)
     call = peer.call("prompts/get", name="review", arguments={"code": "x = 1"})
     call.succeed(
@@ -59,7 +59,9 @@ def test_a_prompt_has_messages_of_every_content(revision: str) -> None:
     ],
     ids=json.dumps,
 )
-def test_a_bad_name_or_bad_arguments_are_refused(revision: str, params: dict[str, Any]) -> None:
+def test_an_invalid_prompt_name_or_arguments_are_rejected(
+    revision: str, params: dict[str, Any]
+) -> None:
     assert Peer(revision).error("prompts/get", **params)["code"] == -32602
 
 
@@ -76,7 +78,7 @@ def complete(revision: str, result: Completion, **params: Any) -> dict[str, Any]
 
 @pytest.mark.requirement("L104", "L105", "L107", "N114", "N116")
 @pytest.mark.parametrize("revision", ALL)
-def test_at_most_a_hundred_values_are_given_and_the_rest_is_told(revision: str) -> None:
+def test_a_completion_returns_at_most_100_values_and_the_total(revision: str) -> None:
     many = complete(revision, Completion(tuple(str(number) for number in range(250))))
     assert many["values"] == [str(number) for number in range(100)]
     assert (many["total"], many["hasMore"]) == (250, True)
@@ -84,7 +86,7 @@ def test_at_most_a_hundred_values_are_given_and_the_rest_is_told(revision: str) 
     assert few == {"values": ["a", "b"], "total": 2, "hasMore": False}
 
 
-def test_a_completion_may_know_of_more_than_it_gives() -> None:
+def test_a_completion_total_can_exceed_the_returned_values() -> None:
     assert complete(MODERN, Completion(("a",), total=9))["hasMore"] is True
 
 
@@ -105,7 +107,9 @@ def test_a_completion_may_know_of_more_than_it_gives() -> None:
     ],
     ids=json.dumps,
 )
-def test_a_bad_reference_or_argument_is_refused(revision: str, params: dict[str, Any]) -> None:
+def test_an_invalid_completion_reference_or_argument_is_rejected(
+    revision: str, params: dict[str, Any]
+) -> None:
     assert Peer(revision).error("completion/complete", **params)["code"] == -32602
 
 
@@ -119,7 +123,7 @@ def test_a_template_can_be_completed(revision: str) -> None:
 
 @pytest.mark.requirement("L105", "N115")
 @pytest.mark.parametrize("revision", ALL)
-def test_completions_that_are_not_offered_are_an_unknown_method(revision: str) -> None:
+def test_completion_without_the_capability_is_an_unknown_method(revision: str) -> None:
     peer = Peer(revision, definition(has_completions=False))
     assert peer.error("completion/complete")["code"] == -32601
 

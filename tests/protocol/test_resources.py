@@ -35,7 +35,7 @@ def test_contents_are_text_or_base64(revision: str) -> None:
 
 
 @pytest.mark.requirement("N084")
-def test_what_a_resource_holds_is_not_cached_for_others() -> None:
+def test_resource_contents_are_cached_only_privately() -> None:
     result = read(MODERN, ResourceContents("test://note/1", text="words"))
     assert (result["ttlMs"], result["cacheScope"]) == (0, "private")
 
@@ -60,13 +60,13 @@ def test_a_missing_resource_has_the_code_of_the_revision(revision: str) -> None:
     [None, 7, "", "note", "/etc/passwd", "://x", "1a://x", "te st://x", "test://a b", "test://\n"],
     ids=repr,
 )
-def test_what_is_no_uri_is_refused(revision: str, uri: object) -> None:
+def test_an_invalid_uri_is_rejected(revision: str, uri: object) -> None:
     assert Peer(revision).error("resources/read", uri=uri)["code"] == -32602
 
 
 @pytest.mark.requirement("N101", "L089")
 @pytest.mark.parametrize("revision", LEGACY)
-def test_a_subscriber_is_told_of_its_resources_until_it_unsubscribes(revision: str) -> None:
+def test_a_subscriber_receives_updates_until_it_unsubscribes(revision: str) -> None:
     peer = Peer(revision)
     assert peer.result("resources/subscribe", uri="test://note/1") == {}
     peer.protocol.announce(Change("resource", "test://note/1"))
@@ -84,7 +84,7 @@ def test_a_resource_of_a_template_can_be_subscribed(revision: str) -> None:
     assert Peer(revision).result("resources/subscribe", uri="test://page/7") == {}
 
 
-def test_a_session_subscribes_to_so_many_resources_and_no_more() -> None:
+def test_subscriptions_per_session_are_limited() -> None:
     peer = Peer(LEGACY[-1])
     for number in range(MAX_SUBSCRIPTIONS):
         peer.result("resources/subscribe", uri=f"test://page/{number}")
@@ -96,7 +96,7 @@ def test_a_session_subscribes_to_so_many_resources_and_no_more() -> None:
 
 @pytest.mark.requirement("L091")
 @pytest.mark.parametrize("revision", LEGACY)
-def test_nobody_subscribes_to_what_is_not_there(revision: str) -> None:
+def test_subscribing_to_an_unknown_resource_is_an_error(revision: str) -> None:
     error = Peer(revision).error("resources/subscribe", uri="test://nowhere")
     assert error["code"] == -32002
     assert error["data"] == {"uri": "test://nowhere"}
@@ -104,7 +104,7 @@ def test_nobody_subscribes_to_what_is_not_there(revision: str) -> None:
 
 @pytest.mark.parametrize("revision", LEGACY)
 @pytest.mark.parametrize("method", ["resources/subscribe", "resources/unsubscribe"])
-def test_subscriptions_that_are_not_offered_are_unknown_methods(revision: str, method: str) -> None:
+def test_subscribe_without_the_capability_is_an_unknown_method(revision: str, method: str) -> None:
     peer = Peer(revision, definition(has_subscriptions=False))
     assert peer.error(method, uri="test://note/1")["code"] == -32601
 
@@ -112,7 +112,7 @@ def test_subscriptions_that_are_not_offered_are_unknown_methods(revision: str, m
 @pytest.mark.requirement("L074", "L089", "L097")
 @pytest.mark.parametrize("revision", LEGACY)
 @pytest.mark.parametrize("kind", ["tools", "prompts", "resources"])
-def test_a_legacy_client_is_told_of_changed_lists(revision: str, kind: str) -> None:
+def test_a_legacy_client_is_notified_of_changed_lists(revision: str, kind: str) -> None:
     peer = Peer(revision)
     peer.protocol.announce(Change(kind))
     (outgoing,) = peer.outgoing()
@@ -124,7 +124,7 @@ def test_a_legacy_client_is_told_of_changed_lists(revision: str, kind: str) -> N
 
 @pytest.mark.requirement("L021", "L022", "L023")
 @pytest.mark.parametrize("revision", LEGACY)
-def test_nobody_is_told_of_changes_before_the_handshake_or_undeclared(revision: str) -> None:
+def test_changes_are_not_sent_before_the_handshake_or_without_the_capability(revision: str) -> None:
     peer = Peer(revision, is_initialized=False)
     peer.protocol.announce(Change("tools"))
     assert peer.frames() == []

@@ -73,7 +73,7 @@ def test_a_request_whose_headers_agree_is_accepted() -> None:
 
 @pytest.mark.requirement("N045", "N047", "N048", "N053")
 @pytest.mark.parametrize("missing", ["MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"])
-def test_a_missing_header_is_refused(missing: str) -> None:
+def test_a_missing_header_is_rejected(missing: str) -> None:
     headers = headers_for()
     del headers[missing]
     assert post(headers) == (-32020, 400)
@@ -92,7 +92,7 @@ def test_a_missing_header_is_refused(missing: str) -> None:
     ],
     ids=str,
 )
-def test_a_header_that_says_another_thing_is_refused(change: dict[str, str]) -> None:
+def test_a_header_that_disagrees_with_the_body_is_rejected(change: dict[str, str]) -> None:
     assert post(headers_for() | change) == (-32020, 400)
 
 
@@ -102,7 +102,7 @@ def test_optional_space_around_a_value_is_trimmed() -> None:
 
 
 @pytest.mark.parametrize("name", [b"mcp-method", b"mcp-name", b"mcp-protocol-version"])
-def test_a_header_that_comes_twice_is_refused_even_if_both_agree(name: bytes) -> None:
+def test_a_duplicate_header_is_rejected_even_if_both_values_agree(name: bytes) -> None:
     pairs = [(key.lower().encode(), value.encode()) for key, value in headers_for().items()]
     twice = [*pairs, next(pair for pair in pairs if pair[0] == name)]
     assert post(twice) == (-32020, 400)
@@ -110,7 +110,7 @@ def test_a_header_that_comes_twice_is_refused_even_if_both_agree(name: bytes) ->
 
 @pytest.mark.requirement("N050")
 @pytest.mark.parametrize("name", ["routed", "=?base64?x", "日本", " padded "])
-def test_a_name_may_travel_as_base64(name: str) -> None:
+def test_a_base64_encoded_name_is_accepted(name: str) -> None:
     assert post(headers_for(sentinel(name)), name=name) == (None, 200)
 
 
@@ -118,7 +118,7 @@ def test_a_name_may_travel_as_base64(name: str) -> None:
 @pytest.mark.parametrize(
     "value", ["=?base64?!!!?=", "=?base64?cm91dGVk", "=?BASE64?cm91dGVk?=", "=?base64?/w==?=", "ä"]
 )
-def test_what_is_no_base64_form_is_literal_or_refused(value: str) -> None:
+def test_a_malformed_base64_name_is_rejected(value: str) -> None:
     assert post(headers_for(value)) == (-32020, 400)
 
 
@@ -127,14 +127,16 @@ def test_what_is_no_base64_form_is_literal_or_refused(value: str) -> None:
     ("method", "key", "value"),
     [("prompts/get", "name", "review"), ("resources/read", "uri", "test://note/1")],
 )
-def test_prompts_and_resources_are_named_too(method: str, key: str, value: str) -> None:
+def test_the_name_header_is_checked_for_prompts_and_resources(
+    method: str, key: str, value: str
+) -> None:
     params: dict[str, Any] = {key: value, "arguments": {"code": "x"}}
     assert post(headers_for(value, method), method, definition(), **params) == (None, 200)
     assert post(headers_for("other", method), method, definition(), **params) == (-32020, 400)
 
 
 @pytest.mark.requirement("N048")
-def test_a_list_needs_no_name() -> None:
+def test_a_list_request_needs_no_name_header() -> None:
     headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/list"}
     assert post(headers, "tools/list") == (None, 200)
 
@@ -174,7 +176,7 @@ def test_a_list_needs_no_name() -> None:
     ],
     ids=str,
 )
-def test_an_argument_and_its_header_agree(
+def test_an_argument_header_must_match_the_argument(
     arguments: dict[str, Any], more: dict[str, str], is_accepted: bool
 ) -> None:
     expected = (None, 200) if is_accepted else (-32020, 400)
@@ -182,7 +184,7 @@ def test_an_argument_and_its_header_agree(
 
 
 @pytest.mark.requirement("N093")
-def test_only_a_chain_of_properties_leads_to_a_header() -> None:
+def test_only_properties_reached_by_name_have_argument_headers() -> None:
     rules = find_header_rules({**SCHEMA, "anyOf": [{"properties": {"x": {"x-mcp-header": "Any"}}}]})
     assert rules == {
         b"region": ("region",),
@@ -201,7 +203,7 @@ def refused(body: dict[str, Any], headers: Headers) -> int:
 
 
 @pytest.mark.requirement("N014", "N020", "N045", "N046", "N053")
-def test_faults_are_told_in_the_order_of_the_specification() -> None:
+def test_header_errors_are_reported_in_the_order_of_the_specification() -> None:
     """Each request has all the faults of those before it mended, and all that come after."""
     body: dict[str, Any] = {"jsonrpc": "1.0", "id": 1, "method": "no/such", "params": {}}
     twice = [(b"mcp-protocol-version", b"2099-01-01"), (b"mcp-method", b"x"), (b"mcp-method", b"y")]
@@ -248,14 +250,14 @@ BARE = {"method": "tools/list"}
     ],
     ids=str,
 )
-def test_the_era_is_told_by_the_body_first_and_then_by_the_header(
+def test_the_body_takes_precedence_over_the_header_to_determine_the_era(
     message: Any, headers: Headers | None, expected: bool
 ) -> None:
     routing = None if headers is None else RoutingHeaders(headers)
     assert is_modern(message, routing, definition()) is expected
 
 
-def test_a_server_of_one_era_takes_every_message_for_its_own() -> None:
+def test_a_server_with_one_era_treats_every_message_as_that_era() -> None:
     modern = definition(revisions=REVISIONS[:1])
     legacy = definition(revisions=REVISIONS[1:])
     for message in (LISTED, BARE, INITIALIZE):
@@ -264,7 +266,7 @@ def test_a_server_of_one_era_takes_every_message_for_its_own() -> None:
 
 
 @pytest.mark.requirement("N055")
-def test_session_and_resumption_headers_make_no_difference_to_a_modern_request() -> None:
+def test_modern_requests_ignore_session_and_resumption_headers() -> None:
     peer = Peer(MODERN, over_http=True)
     assert peer.result("tools/list")["tools"]
     more = [(b"mcp-session-id", b"abc"), (b"last-event-id", b"9")]

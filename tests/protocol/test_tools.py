@@ -44,7 +44,7 @@ def answered(revision: str, result: ToolResult) -> dict[str, Any]:
 @pytest.mark.requirement("L098", "L099", "L100")
 @pytest.mark.parametrize("revision", ALL)
 @pytest.mark.parametrize("kind", BLOCKS)
-def test_content_is_what_the_revision_knows_or_text(revision: str, kind: str) -> None:
+def test_content_unknown_to_the_revision_becomes_text(revision: str, kind: str) -> None:
     block, since = BLOCKS[kind]
     (shaped,) = answered(revision, ToolResult((block,)))["content"]
     expected = "resource" if kind == "blob" else kind
@@ -52,7 +52,7 @@ def test_content_is_what_the_revision_knows_or_text(revision: str, kind: str) ->
 
 
 @pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26"])
-def test_what_becomes_text_says_what_it_was(revision: str) -> None:
+def test_the_replacement_text_describes_the_original_content(revision: str) -> None:
     blocks = (BLOCKS["audio"][0], BLOCKS["resource_link"][0])
     audio, link = answered(revision, ToolResult(blocks))["content"]
     if revision == "2024-11-05":
@@ -61,7 +61,7 @@ def test_what_becomes_text_says_what_it_was(revision: str) -> None:
 
 
 @pytest.mark.requirement("L094", "L098", "L099", "L100", "N110")
-def test_bytes_travel_as_base64_with_their_type() -> None:
+def test_bytes_are_sent_as_base64_with_their_media_type() -> None:
     image, embedded = answered(
         MODERN, ToolResult((Image(b"\x00\xffpng", "image/png"), BLOCKS["blob"][0]))
     )["content"]
@@ -70,7 +70,7 @@ def test_bytes_travel_as_base64_with_their_type() -> None:
 
 
 @pytest.mark.parametrize("revision", ALL)
-def test_annotations_have_what_the_revision_knows(revision: str) -> None:
+def test_annotations_have_only_the_fields_of_the_revision(revision: str) -> None:
     (shaped,) = answered(revision, ToolResult((Text("x", NOTED),)))["content"]
     keys = {"audience", "priority"} | ({"lastModified"} if revision >= "2025-06-18" else set())
     assert shaped["annotations"].keys() == keys
@@ -78,14 +78,14 @@ def test_annotations_have_what_the_revision_knows(revision: str) -> None:
 
 @pytest.mark.requirement("L079", "N095")
 @pytest.mark.parametrize("revision", ALL)
-def test_structured_content_comes_where_the_revision_has_it(revision: str) -> None:
+def test_structured_content_is_sent_only_in_revisions_that_have_it(revision: str) -> None:
     result = answered(revision, ToolResult((Text('{"a":1}'),), {"a": 1}))
     assert result.get("structuredContent") == ({"a": 1} if revision >= "2025-06-18" else None)
     assert result["content"] == [{"type": "text", "text": '{"a":1}'}]
 
 
 @pytest.mark.requirement("N004", "N005", "N017")
-def test_a_modern_result_is_complete_and_names_its_server() -> None:
+def test_a_modern_result_has_a_result_type_and_server_info() -> None:
     result = answered(MODERN, ToolResult((), meta={"example.com/note": 1}))
     assert result["resultType"] == "complete"
     assert result["_meta"] == {
@@ -97,13 +97,13 @@ def test_a_modern_result_is_complete_and_names_its_server() -> None:
 
 
 @pytest.mark.parametrize("revision", ALL[:-1])
-def test_a_legacy_result_is_bare(revision: str) -> None:
+def test_a_legacy_result_has_only_content(revision: str) -> None:
     assert answered(revision, ToolResult((Text("x"),))).keys() == {"content"}
 
 
 @pytest.mark.requirement("L087", "N099")
 @pytest.mark.parametrize("revision", ALL)
-def test_a_tools_own_error_is_a_result(revision: str) -> None:
+def test_a_tool_error_is_a_result_with_is_error(revision: str) -> None:
     result = answered(revision, ToolResult((Text("no pet has this id"),), is_error=True))
     assert result["isError"] is True
 
@@ -122,7 +122,9 @@ def test_an_unknown_tool_is_a_protocol_error(revision: str) -> None:
 
 @pytest.mark.requirement("L075", "L087", "N098", "N099")
 @pytest.mark.parametrize("revision", ALL)
-def test_invalid_arguments_are_an_error_or_a_result_by_revision(revision: str) -> None:
+def test_invalid_arguments_are_a_result_or_an_error_depending_on_the_revision(
+    revision: str,
+) -> None:
     peer = Peer(revision)
     peer.call().fail(InvalidArgumentsError("tool_0", ("`/limit` must be at least 1, not 0",)))
     (frame,) = peer.frames()
@@ -153,12 +155,12 @@ def test_a_malformed_call_is_a_protocol_error(revision: str, params: dict[str, A
 
 
 @pytest.mark.parametrize("revision", ALL)
-def test_a_call_without_arguments_reaches_the_handler(revision: str) -> None:
+def test_a_call_without_arguments_is_accepted(revision: str) -> None:
     assert Peer(revision).call(name="tool_0").params["name"] == "tool_0"
 
 
 @pytest.mark.requirement("L131")
-def test_a_task_augmented_call_runs_as_any_other_where_tasks_are_not_declared() -> None:
+def test_task_parameters_are_ignored_if_tasks_are_not_declared() -> None:
     peer = Peer("2025-11-25")
     peer.call(task={"ttl": 1000}).succeed(ToolResult((Text("done"),)))
     (frame,) = peer.frames()
@@ -166,7 +168,7 @@ def test_a_task_augmented_call_runs_as_any_other_where_tasks_are_not_declared() 
 
 
 @pytest.mark.parametrize("revision", ALL)
-def test_a_handler_may_end_its_request_with_a_protocol_error(revision: str) -> None:
+def test_a_handler_can_fail_with_a_custom_protocol_error(revision: str) -> None:
     peer = Peer(revision)
     peer.call().fail(ProtocolError(7, "out of paper", {"tray": 2}))
     (frame,) = peer.frames()
@@ -175,6 +177,6 @@ def test_a_handler_may_end_its_request_with_a_protocol_error(revision: str) -> N
 
 @pytest.mark.requirement("L073", "N088")
 @pytest.mark.parametrize("revision", ALL)
-def test_a_server_without_tools_does_not_know_how_to_call_one(revision: str) -> None:
+def test_tools_call_is_an_unknown_method_without_tools(revision: str) -> None:
     peer = Peer(revision, definition(tools=None))
     assert peer.error("tools/call", name="x")["code"] == -32601

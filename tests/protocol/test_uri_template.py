@@ -80,12 +80,12 @@ VALUES: dict[str, Value] = {  # RFC 6570, section 3.2
         ("{&x,y,empty}", "&x=1024&y=768&empty="),
     ],
 )
-def test_a_template_expands_as_the_rfc_says(template: str, expected: str) -> None:
+def test_a_template_expands_as_rfc_6570_specifies(template: str, expected: str) -> None:
     assert UriTemplate(template).expand(VALUES) == expected
 
 
 @pytest.mark.parametrize("text", ["{", "}", "{}", "{a b}", "{a", "a}", "{=x}", "{x:0}", "{x:a}"])
-def test_what_is_no_template_is_refused(text: str) -> None:
+def test_an_invalid_template_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"brace|expression"):
         UriTemplate(text)
 
@@ -119,13 +119,13 @@ def test_what_is_no_template_is_refused(text: str) -> None:
         ("test://{code:2}", "test://nor", None),
     ],
 )
-def test_a_uri_is_matched_to_the_values_that_give_it(
+def test_match_returns_the_variables_of_a_uri(
     template: str, uri: str, expected: dict[str, str] | None
 ) -> None:
     assert UriTemplate(template).match(uri) == expected
 
 
-def test_what_was_expanded_is_matched_again() -> None:
+def test_match_reverses_expand() -> None:
     template = UriTemplate("test://{kind}/items{/id}{?q}")
     values = {"kind": "päge", "id": "a/b ?#c", "q": "x&y=z"}
     assert template.match(template.expand(values)) == values
@@ -133,11 +133,11 @@ def test_what_was_expanded_is_matched_again() -> None:
 
 
 @pytest.mark.parametrize("text", ["test://{a}{b}", "test://{a,b*}{c}", "test://{?a}/{b}"])
-def test_a_template_that_cannot_be_told_apart_says_so_when_it_is_matched(text: str) -> None:
+def test_match_raises_for_an_ambiguous_template(text: str) -> None:
     with pytest.raises(ValueError, match="cannot be matched"):
         UriTemplate(text).match("test://x")
 
 
-def test_matching_takes_no_longer_than_the_uri_is_long() -> None:
+def test_matching_time_is_linear_in_the_length_of_the_uri() -> None:
     template = UriTemplate("test://{a}-{b}-{c}-{d}-{e}-{f}/{+g}/{+h}/end")
     assert template.match("test://" + "a-/" * 50_000) is None

@@ -27,14 +27,14 @@ needs_schemas = pytest.mark.skipif(
         ("server_capabilities", "ServerCapabilities"),
     ],
 )
-def test_a_column_has_the_keys_of_the_schemas_type(revision: str, column: str, kind: str) -> None:
+def test_the_fields_of_a_revision_match_its_schema(revision: str, column: str, kind: str) -> None:
     row = BY_NAME[revision]
     assert getattr(row, column) == mcp_schemas.definitions(revision)[kind]["properties"].keys()
 
 
 @needs_schemas
 @pytest.mark.parametrize("revision", ALL)
-def test_a_row_knows_the_requests_of_its_schema(revision: str) -> None:
+def test_the_request_methods_of_a_revision_match_its_schema(revision: str) -> None:
     types = mcp_schemas.definitions(revision)
     asked = {ref["$ref"].rpartition("/")[2] for ref in types["ClientRequest"]["anyOf"]}
     methods = {types[name]["properties"]["method"]["const"] for name in asked}
@@ -44,7 +44,7 @@ def test_a_row_knows_the_requests_of_its_schema(revision: str) -> None:
 
 @needs_schemas
 @pytest.mark.parametrize("revision", ALL)
-def test_a_row_knows_the_content_of_its_schema(revision: str) -> None:
+def test_the_content_types_of_a_revision_match_its_schema(revision: str) -> None:
     types = mcp_schemas.definitions(revision)
     blocks = [
         types[ref["$ref"].rpartition("/")[2]]
@@ -57,7 +57,7 @@ def test_a_row_knows_the_content_of_its_schema(revision: str) -> None:
 
 @needs_schemas
 @pytest.mark.parametrize("revision", ALL)
-def test_a_row_knows_whether_results_are_structured(revision: str) -> None:
+def test_structured_content_support_matches_the_schema(revision: str) -> None:
     result = mcp_schemas.definitions(revision)["CallToolResult"]["properties"]
     assert BY_NAME[revision].has_structured_content == ("structuredContent" in result)
 

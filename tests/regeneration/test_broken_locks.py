@@ -25,7 +25,7 @@ def in_conflict(lock: str) -> str:
 
 
 @pytest.mark.parametrize("loss", ["deleted", "in conflict", "junk"])
-def test_a_lock_is_made_anew(project: Path, cache: Path, loss: str) -> None:
+def test_a_broken_lock_is_rebuilt(project: Path, cache: Path, loss: str) -> None:
     projects.edit(project)
     lock = project / "mcpgen.lock"
     text = lock.read_text()
@@ -59,9 +59,7 @@ def test_a_lock_is_made_anew(project: Path, cache: Path, loss: str) -> None:
     assert check(project).outcome == "done"
 
 
-def test_a_lock_in_conflict_keeps_the_names_that_tools_were_issued(
-    project: Path, cache: Path
-) -> None:
+def test_a_lock_with_merge_conflicts_keeps_the_tool_names(project: Path, cache: Path) -> None:
     projects.replace(project / "openapi.yaml", "getPet", "fetchThePet")
     lock = project / "mcpgen.lock"
     lock.write_text(in_conflict(lock.read_text()))
@@ -69,7 +67,7 @@ def test_a_lock_in_conflict_keeps_the_names_that_tools_were_issued(
     assert [tool.name for tool in report.plan.tools] == ["get_pet", "list_orders"]
 
 
-def test_a_lost_lock_keeps_the_names_that_tools_were_issued(project: Path, cache: Path) -> None:
+def test_a_deleted_lock_keeps_the_tool_names(project: Path, cache: Path) -> None:
     """They stand in the surface, too."""
     projects.replace(project / "openapi.yaml", "getPet", "fetchThePet")
     (project / "mcpgen.lock").unlink()
@@ -77,7 +75,7 @@ def test_a_lost_lock_keeps_the_names_that_tools_were_issued(project: Path, cache
     assert [tool.name for tool in report.plan.tools] == ["get_pet", "list_orders"]
 
 
-def test_with_lock_and_surface_lost_tools_are_named_anew(project: Path, cache: Path) -> None:
+def test_without_lock_and_listing_tools_get_new_names(project: Path, cache: Path) -> None:
     projects.replace(project / "openapi.yaml", "getPet", "fetchThePet")
     (project / "mcpgen.lock").unlink()
     (project / "src/pet_shop_mcp/_generated/listing.json").write_text("[")
@@ -153,7 +151,7 @@ def folder_in_the_way(project: Path) -> None:
         (no_manifest, "rejected", "no-manifest", "mcpgen.yaml is missing"),
     ],
 )
-def test_bad_input_is_told_once_and_changes_not_a_byte(
+def test_invalid_input_is_reported_once_and_changes_no_file(
     project: Path,
     cache: Path,
     spoil: Callable[[Path], None],
@@ -180,7 +178,7 @@ def test_bad_input_is_told_once_and_changes_not_a_byte(
         (not_a_server, "not-a-project"),
     ],
 )
-def test_what_generate_cannot_follow_check_and_changelog_cannot(
+def test_check_and_changelog_reject_the_same_invalid_input_as_generate(
     project: Path, cache: Path, spoil: Callable[[Path], None], rule: str
 ) -> None:
     spoil(project)
@@ -196,7 +194,7 @@ def test_what_generate_cannot_follow_check_and_changelog_cannot(
     assert (projects.tree_hash(project), projects.times(project)) == (before, written)
 
 
-def test_a_folder_in_the_way_of_a_new_file_is_told_and_changes_not_a_byte(
+def test_a_folder_at_the_path_of_a_new_file_is_reported_and_changes_no_file(
     project: Path, cache: Path
 ) -> None:
     folder_in_the_way(project)

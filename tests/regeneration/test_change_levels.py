@@ -123,7 +123,7 @@ def fetched(server: Path, document: str, folder: Path, cache: Path) -> Pull:
 @pytest.mark.parametrize(
     ("change", "rule", "level"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
-def test_a_change_of_the_document_has_its_level(
+def test_a_document_change_has_the_expected_level(
     server: Path, tmp_path: Path, cache: Path, change: tuple[str, str], rule: str, level: str
 ) -> None:
     old, new = change
@@ -149,7 +149,7 @@ def test_a_change_of_the_document_has_its_level(
         ("{expose: off}", "tool-removed", "major"),
     ],
 )
-def test_a_change_of_the_manifest_has_its_level(
+def test_a_manifest_change_has_the_expected_level(
     server: Path, tmp_path: Path, cache: Path, entry: str, rule: str, level: str
 ) -> None:
     changed = shutil.copytree(server, tmp_path / "server")
@@ -161,7 +161,7 @@ def test_a_change_of_the_manifest_has_its_level(
     assert (level, rule) in [(each.level.word, each.rule) for each in found.changes]
 
 
-def test_another_order_and_other_spelling_change_nothing(
+def test_reordering_and_respelling_are_not_changes(
     server: Path, tmp_path: Path, cache: Path
 ) -> None:
     spelled = LIST.replace("[pets]", '["pets"]')
@@ -171,7 +171,9 @@ def test_another_order_and_other_spelling_change_nothing(
     assert changelog.changelog.changes == ()
 
 
-def test_the_highest_level_wins(server: Path, tmp_path: Path, cache: Path) -> None:
+def test_the_changelog_has_the_highest_level_of_its_changes(
+    server: Path, tmp_path: Path, cache: Path
+) -> None:
     many = DOCUMENT
     for old, new in (("As many as fit.", "All."), ("maximum: 50", "maximum: 49"), (COUNT, "")):
         many = many.replace(old, new)

@@ -44,7 +44,7 @@ def as_text(lines: list[str]) -> str:
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is missing")
-def test_no_clean_merge_differs_from_gits(tmp_path: Path) -> None:
+def test_clean_merges_are_identical_to_those_of_git(tmp_path: Path) -> None:
     cases = [make_case(seed) for seed in range(CASES)]
     for number, case in enumerate(cases):
         for side, lines in case.items():

@@ -30,7 +30,7 @@ def strew(project: Path, choose: random.Random) -> dict[Path, bytes]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_random_files_survive_and_those_among_the_generated_are_told(
+def test_foreign_files_are_kept_and_reported_inside_generated_folders(
     project: Path, cache: Path, seed: int
 ) -> None:
     files = strew(project, random.Random(seed))
@@ -55,7 +55,7 @@ def test_random_files_survive_and_those_among_the_generated_are_told(
     assert {path: path.stat().st_mtime_ns for path in files} == written
 
 
-def test_a_generated_file_that_is_no_longer_made_is_kept_if_it_was_edited(
+def test_an_edited_generated_file_is_kept_when_it_becomes_obsolete(
     project: Path, cache: Path
 ) -> None:
     edited = project / projects.GENERATED / "tools/orders.py"
@@ -67,9 +67,7 @@ def test_a_generated_file_that_is_no_longer_made_is_kept_if_it_was_edited(
     assert not edited.with_name("orders.json").exists()
 
 
-def test_a_foreign_file_at_the_place_of_a_generated_one_is_refused(
-    project: Path, cache: Path
-) -> None:
+def test_a_foreign_file_at_a_generated_path_is_a_conflict(project: Path, cache: Path) -> None:
     mine = project / projects.GENERATED / "tools/users.py"
     mine.write_text("# mine\n")
     (project / "openapi.yaml").write_text(projects.CHANGED_DOCUMENT)

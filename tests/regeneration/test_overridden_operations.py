@@ -26,7 +26,7 @@ def overridden(project: Path, cache: Path) -> Path:
     return project
 
 
-def test_a_renamed_operation_keeps_its_tool_and_the_changelog_offers_the_new_name(
+def test_a_renamed_operation_keeps_its_tool_and_the_changelog_suggests_a_rename(
     overridden: Path, cache: Path
 ) -> None:
     projects.replace(overridden / "openapi.yaml", "getPet", "fetchPet")
@@ -47,9 +47,7 @@ def test_reordered_operations_change_no_generated_file(overridden: Path, cache: 
     assert_nobody_has_to_act(overridden, report)
 
 
-def test_a_generator_that_writes_other_functions_conflicts_with_nothing(
-    overridden: Path, cache: Path
-) -> None:
+def test_a_newer_generator_does_not_conflict_with_overrides(overridden: Path, cache: Path) -> None:
     """The override wraps what is generated, so that the new function is in effect."""
     newer = (overridden / PETS).read_text()
     an_older_mcpgen_wrote(overridden, PETS, newer.replace("return await", "return  await"))

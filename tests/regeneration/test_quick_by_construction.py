@@ -44,7 +44,7 @@ def watched(folder: Path, cache: Path, *words: str) -> tuple[int, set[str], list
     return code, {module.partition(".")[0] for module in modules}, read
 
 
-def test_a_check_of_a_fresh_server_imports_nothing_of_the_generators(
+def test_checking_an_unchanged_server_imports_no_generator_modules(
     project: Path, tmp_path: Path
 ) -> None:
     code, modules, _ = watched(project, tmp_path / "cache", "check")
@@ -63,7 +63,7 @@ def workspace(made_once: Path, tmp_path: Path) -> Path:
     return root
 
 
-def test_servers_that_are_not_affected_are_hashed_and_not_understood(
+def test_unaffected_servers_are_hashed_without_being_parsed(
     workspace: Path, tmp_path: Path
 ) -> None:
     """Their documents are bytes then: what reads OpenAPI, or makes files, is not even imported."""
@@ -76,7 +76,7 @@ def test_servers_that_are_not_affected_are_hashed_and_not_understood(
     assert len(documents) == 2, "each is read once, for its hash"
 
 
-def test_a_generate_that_has_nothing_to_do_imports_nothing_of_the_generators(
+def test_generating_an_unchanged_server_imports_no_generator_modules(
     project: Path, tmp_path: Path
 ) -> None:
     assert watched(project, tmp_path / "cache", "generate")[0] == 0

@@ -87,14 +87,14 @@ SURROUNDINGS = {
 
 
 @pytest.mark.parametrize("surroundings", SURROUNDINGS.values(), ids=SURROUNDINGS)
-def test_the_surroundings_of_the_process_do_not_show(
+def test_the_process_environment_does_not_affect_the_output(
     reference: Path, tmp_path: Path, surroundings: dict[str, str]
 ) -> None:
     other = new(tmp_path / "deep" / "with blanks", SPEC.read_text(), **surroundings)
     assert projects.tree_hash(other) == projects.tree_hash(reference)
 
 
-def test_the_settings_of_other_tools_do_not_show(reference: Path, tmp_path: Path) -> None:
+def test_settings_of_other_tools_do_not_affect_the_output(reference: Path, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(HOSTILE)
     (tmp_path / "ruff.toml").write_text("line-length = 40\n")
     copier = tmp_path / "copier.yml"
@@ -108,7 +108,7 @@ def test_the_settings_of_other_tools_do_not_show(reference: Path, tmp_path: Path
     assert projects.tree_hash(other) == projects.tree_hash(reference)
 
 
-def test_the_order_of_keys_does_not_show(tmp_path: Path) -> None:
+def test_the_order_of_keys_does_not_affect_the_output(tmp_path: Path) -> None:
     document = yaml.safe_load(SPEC.read_text())
     expected, found = (
         projects.tree(new(tmp_path / str(number), json.dumps(each)))
@@ -119,7 +119,7 @@ def test_the_order_of_keys_does_not_show(tmp_path: Path) -> None:
     assert found == expected
 
 
-def test_a_checkout_with_other_line_ends_is_brought_back(reference: Path, tmp_path: Path) -> None:
+def test_generate_restores_a_checkout_with_other_line_ends(reference: Path, tmp_path: Path) -> None:
     project = tmp_path / "server"
     for path, content in projects.tree(reference).items():
         (project / path).parent.mkdir(parents=True, exist_ok=True)
@@ -136,7 +136,9 @@ def test_a_checkout_with_other_line_ends_is_brought_back(reference: Path, tmp_pa
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_version_of_python_does_not_show(reference: Path, tmp_path: Path, version: str) -> None:
+def test_the_python_version_does_not_affect_the_output(
+    reference: Path, tmp_path: Path, version: str
+) -> None:
     python = CACHE / "pythons" / version / "venv" / "bin" / "python"
     if version == ".".join(map(str, sys.version_info[:2])):
         pytest.skip(f"Python {version} is the one that runs all other tests")

@@ -44,19 +44,23 @@ def assert_a_second_run_writes_nothing(source: Path, target: Path, cache: Path) 
 
 
 @pytest.mark.parametrize("name", ["bookshop.yaml", "petstore.yaml"])
-def test_our_documents(name: str, tmp_path: Path, cache: Path) -> None:
+def test_a_second_run_on_an_example_document_writes_nothing(
+    name: str, tmp_path: Path, cache: Path
+) -> None:
     assert assert_a_second_run_writes_nothing(SPECS / name, tmp_path / "server", cache)
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_real_documents(name: str, tmp_path: Path, cache: Path) -> None:
+def test_a_second_run_on_a_real_document_writes_nothing(
+    name: str, tmp_path: Path, cache: Path
+) -> None:
     source = CORPUS / "docs" / name
     if not source.exists():
         pytest.skip(f"no ../shared/corpus, so `{name}` is not tested")
     assert assert_a_second_run_writes_nothing(source, tmp_path / "server", cache)
 
 
-def test_document_whose_models_no_handler_names(tmp_path: Path, cache: Path) -> None:
+def test_a_second_run_with_an_unused_model_writes_nothing(tmp_path: Path, cache: Path) -> None:
     """The handler returns `object` for a union, so the only class of the document is not used."""
     node = {"allOf": [{"enum": ["\u00e9"]}, {"type": "object", "properties": {"next": {}}}]}
     either = {"anyOf": [{"type": "string"}, {"$ref": "#/components/schemas/Node"}]}
@@ -81,7 +85,7 @@ def test_document_whose_models_no_handler_names(tmp_path: Path, cache: Path) -> 
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(documents())
-def test_random_documents(
+def test_a_second_run_on_a_random_document_writes_nothing(
     tmp_path_factory: pytest.TempPathFactory, cache: Path, document: dict[str, Any]
 ) -> None:
     folder = tmp_path_factory.mktemp("random")

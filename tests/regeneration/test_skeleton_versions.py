@@ -123,7 +123,7 @@ def base_and_lock_lost(project: Path) -> Path:
 
 
 @pytest.mark.parametrize("happens", [nothing, dirty_tree, out_of_a_zip, base_lost])
-def test_the_edits_and_the_new_skeleton_stand_together(
+def test_edits_are_merged_with_a_new_skeleton(
     edited: Path, use: Callable[[int], None], cache: Path, happens: Callable[[Path], Path]
 ) -> None:
     project = happens(edited)
@@ -135,7 +135,7 @@ def test_the_edits_and_the_new_skeleton_stand_together(
     assert (again.outcome, again.written, again.deleted) == ("done", (), ())
 
 
-def test_a_project_that_jumps_ends_as_one_that_goes_step_by_step(
+def test_updating_over_two_versions_equals_updating_step_by_step(
     edited: Path, use: Callable[[int], None], cache: Path, tmp_path: Path
 ) -> None:
     steps = shutil.copytree(edited, tmp_path / "steps")
@@ -147,7 +147,7 @@ def test_a_project_that_jumps_ends_as_one_that_goes_step_by_step(
     assert projects.tree(edited) == projects.tree(steps)
 
 
-def test_a_lost_base_gives_the_same_tree(
+def test_a_missing_base_produces_the_same_tree(
     edited: Path, use: Callable[[int], None], cache: Path, tmp_path: Path
 ) -> None:
     without = base_lost(shutil.copytree(edited, tmp_path / "without"))
@@ -157,7 +157,7 @@ def test_a_lost_base_gives_the_same_tree(
     assert projects.tree(without) == projects.tree(edited)
 
 
-def test_with_lock_and_base_lost_no_edit_is_lost_and_nothing_deleted_returns(
+def test_without_lock_and_base_all_edits_and_deletions_are_kept(
     edited: Path, use: Callable[[int], None], cache: Path
 ) -> None:
     project = base_and_lock_lost(edited)

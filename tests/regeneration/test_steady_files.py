@@ -33,7 +33,7 @@ async def look(ctx: Context, *, pet_id: int) -> None:
 '''
 
 
-def test_a_schema_that_a_second_tag_uses_changes_no_file_of_the_first(
+def test_using_a_schema_in_a_second_tag_does_not_change_files_of_the_first(
     project: Path, cache: Path
 ) -> None:
     document = projects.HEAD + projects.PETS + PET_OF_AN_ORDER + projects.SCHEMAS
@@ -85,7 +85,7 @@ def declared(project: Path) -> list[str]:
     return [line[6:-11] for line in lines if line.startswith("class ")]
 
 
-def test_a_call_has_a_type_as_long_as_the_users_code_names_it(project: Path, cache: Path) -> None:
+def test_a_call_type_exists_while_user_code_refers_to_it(project: Path, cache: Path) -> None:
     assert declared(project) == []
     handlers, test = project / "src/pet_shop_mcp/handlers/hooks.py", project / "tests/test_look.py"
     handlers.write_text(HOOKS)

@@ -138,7 +138,7 @@ def test_both_are_there() -> None:
 
 
 @needs_git
-def test_a_server_lives_through_eight_documents(
+def test_a_server_is_regenerated_from_eight_successive_documents(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -236,5 +236,5 @@ def assert_expected(name: str, diff: str, *, updates: bool) -> None:
     assert diff == expected.read_text(), "if it is right: --update, and read what changed"
 
 
-def test_no_expected_diff_is_of_a_step_that_is_gone() -> None:
+def test_every_expected_diff_belongs_to_a_step() -> None:
     assert [path.stem for path in sorted(EXPECTED.iterdir())] == [step.name for step in STEPS]

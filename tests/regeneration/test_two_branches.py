@@ -35,7 +35,7 @@ def branch(project: Path, cache: Path, name: str, document: str) -> None:
 
 
 @pytest.mark.parametrize("is_committed", [False, True], ids=["in the merge", "markers committed"])
-def test_a_merge_of_two_branches_is_the_merged_document(
+def test_merging_two_branches_produces_the_output_of_the_merged_document(
     project: Path, cache: Path, tmp_path: Path, is_committed: bool
 ) -> None:
     both = projects.HEAD + PETS_MORE + projects.ORDERS + projects.USERS + projects.SCHEMAS
@@ -63,7 +63,7 @@ def test_a_merge_of_two_branches_is_the_merged_document(
     assert check(project).outcome == "done"
 
 
-def test_a_conflict_in_the_document_comes_first(project: Path, cache: Path) -> None:
+def test_a_merge_conflict_in_the_document_is_reported_first(project: Path, cache: Path) -> None:
     document = project / "openapi.yaml"
     document.write_text(f"<<<<<<< HEAD\n{document.read_text()}=======\n>>>>>>> theirs\n")
     before = projects.tree_hash(project)

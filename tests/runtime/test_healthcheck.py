@@ -43,7 +43,7 @@ def answering(status: int) -> Iterator[str]:
         server.server_close()
 
 
-def test_it_asks_where_the_server_answers() -> None:
+def test_the_healthcheck_requests_the_health_path_of_the_server() -> None:
     assert healthcheck.HEALTH_PATH == streamable_http.HEALTH_PATH
 
 
@@ -73,7 +73,7 @@ def test_server_over_stdio_is_healthy_while_it_runs() -> None:
     assert healthcheck.find_problem([*PROGRAM, "--drain-timeout", "1"]) == ""
 
 
-def test_arguments_are_those_of_the_first_process(
+def test_the_arguments_are_read_from_the_first_process(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first_process = tmp_path / "cmdline"

@@ -16,7 +16,7 @@ HIDDEN = "\x1b[31m\u200b\u202e\u2066\U000e0041"
 
 
 @pytest.mark.requirement("L077", "N098")
-def test_calls_beyond_the_limit_are_put_off_until_there_is_room() -> None:
+def test_calls_above_the_limit_are_rejected_until_a_slot_is_free() -> None:
     async def scenario(_: Served) -> None:
         served = make_served(max_in_flight=1)
         await served.client.initialize("2025-11-25")
@@ -33,14 +33,14 @@ def test_calls_beyond_the_limit_are_put_off_until_there_is_room() -> None:
 
 
 @pytest.mark.requirement("L078", "N098")
-def test_a_result_is_shown_without_what_nobody_sees() -> None:
+def test_a_result_is_returned_without_hidden_characters() -> None:
     result = shape(make_result(f"pay{HIDDEN} me", ResultShape("GET /text")), REVISIONS[-1])
     shown = OutputScreen(lambda: NO_SECRETS).make_readable(result)
     assert shown["content"] == [{"type": "text", "text": "pay me"}]
 
 
 @pytest.mark.requirement("L158")
-def test_a_session_is_no_proof_of_who_asks() -> None:
+def test_a_session_is_not_found_for_another_principal() -> None:
     async def scenario(served: Served) -> None:
         await served.client.initialize("2025-11-25")
         store, now = served.store, served.clock()

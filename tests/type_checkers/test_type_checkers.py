@@ -119,5 +119,5 @@ def test_mypy_accepts_every_override_and_feature(gallery: Path, tmp_path: Path) 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_server_offers_what_the_type_checkers_accept(gallery: Path) -> None:
+def test_the_server_lists_the_tools_that_type_checkers_accept(gallery: Path) -> None:
     assert run(["tools", str(gallery), "-q"]) == 0

@@ -81,7 +81,7 @@ def uses(served: Served) -> Mapping[str, str]:
     return {it.name.removeprefix(prefix): it.usage.describe_counts() for it in settings}
 
 
-def test_each_setting_says_how_many_tools_need_it(make: Make) -> None:
+def test_each_setting_shows_how_many_tools_need_it(make: Make) -> None:
     served = make(
         operation("/a", "[{key: []}]"),
         operation("/b", "[{key: []}]"),
@@ -100,7 +100,7 @@ def test_each_setting_says_how_many_tools_need_it(make: Make) -> None:
     }
 
 
-def test_it_fails_only_where_most_tools_cannot_be_called(make: Make) -> None:
+def test_check_env_fails_only_if_most_tools_cannot_be_called(make: Make) -> None:
     most = make(operation("/a", "[{key: []}]"), operation("/b", "[{key: []}]"), operation("/c"))
     few = make(operation("/a", "[{key: []}]"), operation("/b"), operation("/c"))
 
@@ -131,7 +131,7 @@ OAUTH = ("LOGIN_CLIENT_ID", "LOGIN_CLIENT_SECRET", "LOGIN_REFRESH_TOKEN", "LOGIN
     ],
     ids=["nothing", "an access token", "half of a client", "a client"],
 )
-def test_an_access_token_stands_in_for_a_client(
+def test_an_access_token_replaces_the_client_credentials(
     make: Make, settings: dict[str, str], expected: tuple[str, ...], code: int
 ) -> None:
     served = make(operation("/a", "[{login: []}]"))
@@ -143,7 +143,7 @@ def test_an_access_token_stands_in_for_a_client(
     assert report.exit_code == code
 
 
-def test_what_is_to_be_set_is_told_with_all_its_alternatives(make: Make) -> None:
+def test_unmet_settings_are_reported_with_all_alternatives(make: Make) -> None:
     served = make(operation("/a", "[{login: []}, {key: []}]"))
     prefix = served.plan.env_prefix
 
@@ -229,7 +229,7 @@ INVALID = {
 
 
 @pytest.mark.parametrize(("setting", "value"), INVALID.values(), ids=list(INVALID))
-def test_a_server_does_not_start_on_what_check_env_calls_invalid(
+def test_a_server_does_not_start_with_settings_that_check_env_rejects(
     make: Make,
     setting: str,
     value: str,
@@ -339,7 +339,7 @@ def test_handlers_that_ask_clients_need_the_extra(
 
 
 @pytest.mark.parametrize("option", ["--live", "--json"])
-def test_options_of_the_report_are_refused_without_it(make: Make, option: str) -> None:
+def test_report_options_without_check_env_are_rejected(make: Make, option: str) -> None:
     served = make(operation("/a"))
     with pytest.raises(SystemExit) as refused:
         run_server(served.plan.package, [option])

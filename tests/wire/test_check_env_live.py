@@ -125,9 +125,7 @@ def test_a_failing_connection_is_explained(make: Make) -> None:
     assert "Check the host in the base URL" in found.advice
 
 
-def test_an_answer_that_never_comes_is_not_waited_for(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_api_that_does_not_answer_times_out(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     async def send(_: HttpRequest) -> HttpResponse:
         await asyncio.Event().wait()
         raise AssertionError
@@ -140,7 +138,7 @@ def test_an_answer_that_never_comes_is_not_waited_for(
     assert "within 0.05 seconds" in found.message
 
 
-def test_a_token_is_requested_where_every_operation_needs_arguments(make: Make) -> None:
+def test_a_token_is_requested_if_every_operation_needs_arguments(make: Make) -> None:
     served = make(OTHERS)
     client = {"LOGIN_CLIENT_ID": "shop", "LOGIN_CLIENT_SECRET": SECRET}
 
@@ -162,7 +160,9 @@ def test_a_token_is_requested_where_every_operation_needs_arguments(make: Make) 
     ],
     ids=["arguments", "settings"],
 )  # fmt: skip
-def test_nothing_is_sent_where_nothing_can_be(make: Make, paths: str, message: str) -> None:
+def test_nothing_is_sent_if_no_operation_can_be_called(
+    make: Make, paths: str, message: str
+) -> None:
     found, sent = outcome(make(paths), says(200))
 
     assert (found.is_ok, sent) == (False, [])

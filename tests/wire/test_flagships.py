@@ -136,7 +136,7 @@ def played(made: Served, operation: str, arguments: Any, environ: Any) -> tuple[
         ),
     ],
 )
-def test_bodies_of_github(
+def test_github_bodies_are_sent_as_expected(
     served: Callable[[str], Served], operation: str, arguments: Any, expected: Sent
 ) -> None:
     sent, result = played(served("github"), operation, arguments, {})
@@ -144,7 +144,7 @@ def test_bodies_of_github(
     assert sent == expected, said(result)
 
 
-def test_a_form_of_stripe_nests_by_its_encoding(served: Callable[[str], Served]) -> None:
+def test_a_stripe_form_is_nested_by_its_encoding(served: Callable[[str], Served]) -> None:
     body = {
         "email": "a+b@shop.example",
         "address": {"city": "Bern", "line1": "Gasse 1"},

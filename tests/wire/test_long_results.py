@@ -47,7 +47,7 @@ async def _answered(served: Served, tool: str, answer: Answer) -> ToolResult:
             await registry.aclose()
 
 
-def test_a_long_list_stays_json_and_says_how_much_of_it_is_shown(answered: Any) -> None:
+def test_a_long_list_is_truncated_as_valid_json_with_a_note(answered: Any) -> None:
     result = answered("pets", "application/json", json.dumps([PET] * 9000).encode())
 
     text = result.content[0].text
@@ -58,7 +58,7 @@ def test_a_long_list_stays_json_and_says_how_much_of_it_is_shown(answered: Any) 
     assert f"shows {len(shown):,} of 9,000 items" in said(result)
 
 
-def test_a_long_text_is_cut_and_says_so(answered: Any) -> None:
+def test_a_long_text_is_truncated_with_a_note(answered: Any) -> None:
     result = answered("text", "text/plain; charset=utf-8", ("é" * 200_000).encode())
 
     assert result.content[0].text.startswith("é" * 90_000)
@@ -73,7 +73,9 @@ def test_a_long_text_is_cut_and_says_so(answered: Any) -> None:
         ("lines", "application/x-ndjson", '{"n":1}\n'),
     ],
 )
-def test_a_stream_is_read_to_a_bound(answered: Any, tool: str, media_type: str, one: str) -> None:
+def test_a_long_stream_is_truncated_with_a_note(
+    answered: Any, tool: str, media_type: str, one: str
+) -> None:
     result = answered(tool, media_type, (one * 60_000).encode())
 
     text = result.content[0].text

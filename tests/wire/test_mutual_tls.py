@@ -152,7 +152,7 @@ def said(result: ToolResult) -> str:
     return " ".join(item.text for item in result.content if isinstance(item, Text))
 
 
-def test_the_client_shows_its_certificate_to_a_server_that_it_trusts(
+def test_a_client_certificate_is_sent_to_a_trusted_server(
     call: Call, ours: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(ours.certificate))
@@ -177,7 +177,7 @@ def test_a_server_whose_authority_is_unknown_gets_no_request(
     assert "127.0.0.1" not in said(result)
 
 
-def test_a_certificate_that_the_server_does_not_know_is_refused(
+def test_a_client_certificate_of_an_unknown_authority_is_rejected(
     call: Call, ours: Authority, strangers: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(ours.certificate))
@@ -189,14 +189,14 @@ def test_a_certificate_that_the_server_does_not_know_is_refused(
     assert "127.0.0.1" not in said(result)
 
 
-def test_without_a_certificate_nothing_is_sent_and_the_settings_are_named(call: Call) -> None:
+def test_a_missing_client_certificate_is_reported_by_its_settings(call: Call) -> None:
     callers, (result,) = call("secured", certificate=None)
 
     assert callers == []
     assert "MUTUAL_CERTIFICATE_FILE and" in said(result)
 
 
-def test_an_operation_that_does_not_ask_for_it_never_shows_the_certificate(
+def test_an_operation_without_mutual_tls_sends_no_certificate(
     call: Call, ours: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(ours.certificate))
@@ -209,14 +209,14 @@ def test_an_operation_that_does_not_ask_for_it_never_shows_the_certificate(
     assert [said(result) for result in results if result.is_error] == []
 
 
-def test_an_authority_of_the_operators_own_is_trusted(call: Call, ours: Authority) -> None:
+def test_an_authority_of_the_operator_is_trusted(call: Call, ours: Authority) -> None:
     callers, (result,) = call("open", demanded=False, authority=ours.certificate)
 
     assert callers == [""]
     assert not result.is_error, said(result)
 
 
-def test_an_authority_of_the_operators_own_goes_with_a_client_certificate(
+def test_an_authority_of_the_operator_can_be_combined_with_a_client_certificate(
     call: Call, ours: Authority
 ) -> None:
     callers, (result,) = call(
@@ -227,16 +227,14 @@ def test_an_authority_of_the_operators_own_goes_with_a_client_certificate(
     assert not result.is_error, said(result)
 
 
-def test_another_authority_than_the_servers_gets_no_request(
-    call: Call, strangers: Authority
-) -> None:
+def test_a_server_with_another_authority_gets_no_request(call: Call, strangers: Authority) -> None:
     callers, (result,) = call("open", demanded=False, authority=strangers.certificate)
 
     assert callers == []
     assert "certificate is not trusted" in said(result)
 
 
-def test_a_file_without_certificates_is_told_by_its_setting(call: Call, tmp_path: Path) -> None:
+def test_a_file_without_certificates_is_reported_by_its_setting(call: Call, tmp_path: Path) -> None:
     empty = tmp_path / "empty.pem"
     empty.write_text("", encoding="utf-8")
 
@@ -247,7 +245,7 @@ def test_a_file_without_certificates_is_told_by_its_setting(call: Call, tmp_path
         assert "_CA_FILE must name a readable file with certificates" in said(result)
 
 
-def test_check_env_says_whether_the_authority_can_be_used(
+def test_check_env_reports_an_unusable_authority(
     ours: Authority,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -269,7 +267,7 @@ def test_check_env_says_whether_the_authority_can_be_used(
     assert told == [(0, "not set"), (0, "set"), (1, "invalid"), (1, "invalid")]
 
 
-def test_check_env_reads_the_client_certificate_and_asks_for_no_passphrase(
+def test_check_env_reports_an_unusable_client_certificate(
     ours: Authority,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -108,7 +108,7 @@ async def _played(
     return api.received, results
 
 
-def test_the_token_is_had_where_discovery_leads_and_only_it_reaches_the_api(play: Play) -> None:
+def test_the_token_comes_from_the_discovered_endpoint(play: Play) -> None:
     issuer = Issuer()
 
     received, results = play(issuer, (0, "secured"), (1, "secured"))
@@ -127,7 +127,7 @@ def test_the_token_is_had_where_discovery_leads_and_only_it_reaches_the_api(play
     assert not any(result.is_error for result in results)
 
 
-def test_discovery_is_made_once_though_tokens_run_out(play: Play) -> None:
+def test_discovery_is_requested_once_although_tokens_expire(play: Play) -> None:
     issuer = Issuer()
 
     received, _ = play(issuer, (0, "secured"), (100, "secured"))
@@ -137,7 +137,7 @@ def test_discovery_is_made_once_though_tokens_run_out(play: Play) -> None:
     assert tokens == ["Bearer token-1", "Bearer token-2"]
 
 
-def test_an_operation_that_asks_for_nothing_is_sent_nothing(play: Play) -> None:
+def test_an_operation_without_security_sends_no_credential(play: Play) -> None:
     issuer = Issuer()
 
     received, _ = play(issuer, (0, "open"))
@@ -163,7 +163,7 @@ def test_an_operation_that_asks_for_nothing_is_sent_nothing(play: Play) -> None:
         ({"issuer": "a\nb"}, ["names as its issuer none"]),
     ],
 )
-def test_a_secret_goes_nowhere_that_it_does_not_belong(
+def test_no_secret_is_sent_if_discovery_is_invalid_or_untrusted(
     play: Play, metadata: dict[str, Any], told: list[str]
 ) -> None:
     def answered(address: str) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def test_a_secret_goes_nowhere_that_it_does_not_belong(
         assert part.replace("{address}", issuer.address) in text.text
 
 
-def test_the_slash_that_ends_an_issuer_is_not_in_its_discovery_url(play: Play) -> None:
+def test_a_trailing_slash_of_the_issuer_is_not_in_the_discovery_url(play: Play) -> None:
     issuer = Issuer(
         metadata=lambda address: {
             "issuer": f"{address}/",

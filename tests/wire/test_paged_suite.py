@@ -48,13 +48,13 @@ def failed(folder: Path, tool: str = "", fault: dict[str, Any] | None = None) ->
         ("pages", {"kind": "offset", "first": 5}),
     ],
 )
-def test_a_tool_that_asks_for_another_page_fails_its_case(
+def test_a_tool_that_requests_a_wrong_page_fails_its_case(
     tmp_path: Path, tool: str, fault: dict[str, Any]
 ) -> None:
     assert failed(tmp_path, tool, fault) >= {f"{tool}: {ALL}"}
 
 
-def test_a_tool_that_fetches_more_than_was_asked_for_fails_its_case(
+def test_a_tool_that_fetches_too_many_pages_fails_its_case(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin = Paging.__init__

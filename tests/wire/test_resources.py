@@ -80,14 +80,14 @@ def call(
     return asyncio.run(run())
 
 
-def test_a_resource_is_a_body_and_says_its_media_type(served: Served) -> None:
+def test_a_resource_is_sent_as_a_body_with_its_media_type(served: Served) -> None:
     upstream, _ = call(served, "raw", "shop://pictures/rex")
 
     (sent,) = upstream.received
     assert (sent.body, dict(sent.headers)["content-type"]) == (b"picture of rex", "image/png")
 
 
-def test_a_resource_is_a_part_with_its_name_and_type(served: Served) -> None:
+def test_a_resource_is_sent_as_a_part_with_its_name_and_type(served: Served) -> None:
     upstream, _ = call(served, "form", {"file": "shop://pictures/re%20x"})
 
     (sent,) = upstream.received
@@ -113,19 +113,19 @@ def test_a_text_resource_is_sent_as_utf8(served: Served) -> None:
         ("shop://huge", "`/body/file` is a resource of more than"),
     ],
 )
-def test_what_is_no_resource_to_be_sent_is_refused(served: Served, uri: str, why: str) -> None:
+def test_a_uri_that_is_not_a_sendable_resource_is_rejected(
+    served: Served, uri: str, why: str
+) -> None:
     with pytest.raises(InvalidArgumentsError, match=why):
         call(served, "form", {"file": uri})
 
 
-def test_a_resource_of_another_type_than_the_body_takes_is_refused(served: Served) -> None:
+def test_a_resource_with_another_media_type_than_the_body_is_rejected(served: Served) -> None:
     with pytest.raises(InvalidArgumentsError, match="`/body` has an unknown media type"):
         call(served, "raw", "shop://terms")
 
 
-def test_a_file_below_an_allowed_folder_is_a_part_with_its_name_and_type(
-    served: Served, tmp_path: Path
-) -> None:
+def test_a_file_below_an_allowed_folder_is_sent_as_a_part(served: Served, tmp_path: Path) -> None:
     (tmp_path / "a b.png").write_bytes(b"picture")
     allowed = {f"{served.plan.env_prefix}FILE_ROOTS": str(tmp_path)}
 
@@ -137,7 +137,7 @@ def test_a_file_below_an_allowed_folder_is_a_part_with_its_name_and_type(
 
 
 @pytest.mark.parametrize("inside", ["../secret.png", "link.png", "%2e%2e/secret.png"])
-def test_a_file_outside_of_the_allowed_folder_is_refused_however_it_is_named(
+def test_a_file_outside_of_the_allowed_folder_is_rejected(
     served: Served, tmp_path: Path, inside: str
 ) -> None:
     (tmp_path / "secret.png").write_bytes(b"secret")
@@ -151,7 +151,7 @@ def test_a_file_outside_of_the_allowed_folder_is_refused_however_it_is_named(
 
 
 @pytest.mark.parametrize("name", ["rex", "rex.unheard-of", "rex.tar.gz"])
-def test_a_file_whose_name_tells_no_type_is_octets(
+def test_a_file_with_an_unknown_type_is_sent_as_octet_stream(
     served: Served, tmp_path: Path, name: str
 ) -> None:
     (tmp_path / name).write_bytes(b"bytes")

@@ -137,7 +137,7 @@ async def call(registry: ToolRegistry, tool: str = "read_things") -> ToolResult:
 CLIENT = {"client_id": "me", "client_secret": SECRET.replace(" ", "")}
 
 
-def test_client_credentials_travel_as_rfc_6749_says_and_the_token_is_kept(play) -> None:
+def test_client_credentials_are_sent_by_rfc_6749_and_the_token_is_cached(play) -> None:
     issuer = Issuer()
 
     async def act(registry: ToolRegistry) -> None:
@@ -157,7 +157,7 @@ def test_client_credentials_travel_as_rfc_6749_says_and_the_token_is_kept(play) 
     assert issuer.received == [grant, used, used]
 
 
-def test_calls_at_once_share_one_fetch_and_each_set_of_scopes_has_its_token(play) -> None:
+def test_concurrent_calls_share_one_token_request_per_scope(play) -> None:
     issuer = Issuer()
 
     async def act(registry: ToolRegistry) -> None:
@@ -173,7 +173,7 @@ def test_calls_at_once_share_one_fetch_and_each_set_of_scopes_has_its_token(play
     assert issuer.tokens() == ["Bearer token-1"] * 5 + ["Bearer token-2"]
 
 
-def test_a_token_is_renewed_before_it_runs_out(play, clock) -> None:
+def test_a_token_is_renewed_before_it_expires(play, clock) -> None:
     issuer = Issuer()
 
     async def act(registry: ToolRegistry) -> None:
@@ -186,7 +186,7 @@ def test_a_token_is_renewed_before_it_runs_out(play, clock) -> None:
     assert issuer.tokens() == ["Bearer token-1", "Bearer token-1", "Bearer token-2"]
 
 
-def test_a_refresh_token_travels_as_rfc_6749_says_and_its_successor_is_used(play, clock) -> None:
+def test_a_refresh_token_is_sent_by_rfc_6749_and_replaced_by_the_issued_one(play, clock) -> None:
     issuer = Issuer(grant={"expires_in": 100, "refresh_token": "refresh-2"})
 
     async def act(registry: ToolRegistry) -> None:
@@ -209,7 +209,7 @@ def test_a_refresh_token_travels_as_rfc_6749_says_and_its_successor_is_used(play
     ]
 
 
-def test_a_token_that_the_api_refuses_is_replaced_once(play) -> None:
+def test_a_rejected_token_is_replaced_once(play) -> None:
     issuer = Issuer(dead_tokens={"token-1"})
 
     play(issuer, call, **CLIENT)
@@ -217,7 +217,7 @@ def test_a_token_that_the_api_refuses_is_replaced_once(play) -> None:
     assert issuer.tokens() == ["Bearer token-1", "Bearer token-2"]
 
 
-def test_a_wrong_secret_is_told_without_it_and_the_api_is_not_called(play) -> None:
+def test_a_wrong_secret_is_reported_without_being_shown(play) -> None:
     said = json.dumps({"error": "invalid_client", "error_description": f"not {CLIENT}"})
     issuer = Issuer(refusal=Answer(401, JSON, said.encode()))
     results: list[ToolResult] = []
@@ -236,7 +236,7 @@ def test_a_wrong_secret_is_told_without_it_and_the_api_is_not_called(play) -> No
     assert issuer.calls == []
 
 
-def test_without_a_client_the_settings_are_named_and_nothing_is_asked(play) -> None:
+def test_missing_client_credentials_report_their_settings(play) -> None:
     issuer = Issuer()
     results: list[ToolResult] = []
 

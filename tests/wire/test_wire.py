@@ -37,7 +37,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Served]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_arrives_and_comes_back_is_what_the_specification_says(
+def test_requests_and_results_match_the_specification(
     case: Case, served: Callable[[str], Served]
 ) -> None:
     upstream, outcome = asyncio.run(call(case, served(case.clause)))
@@ -63,7 +63,7 @@ def test_what_arrives_and_comes_back_is_what_the_specification_says(
 
 
 @pytest.mark.parametrize("clause", sorted({case.clause for case in CASES}))
-def test_the_mock_reads_each_request_as_the_document_means_it(
+def test_the_mock_decodes_every_request_of_the_generated_suite(
     clause: str, served: Callable[[str], Served]
 ) -> None:
     made = served(clause)

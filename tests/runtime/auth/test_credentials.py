@@ -66,7 +66,7 @@ def call(make_client, run, environ, rules, **values) -> None:
         ("other", {"Authorization": "DPoP o-secret"}, ""),
     ],
 )
-def test_credential_goes_where_its_scheme_says(
+def test_a_credential_is_sent_where_its_scheme_requires(
     make_client, upstream, run, scheme, headers, query
 ) -> None:
     call(make_client, run, ALL_SET, secured({scheme: []}))
@@ -79,7 +79,7 @@ def test_operation_without_security_gets_no_credential(make_client, upstream, ru
     assert upstream.only_request.headers == ()
 
 
-def test_pair_is_sent_together(make_client, upstream, run) -> None:
+def test_combined_schemes_are_sent_together(make_client, upstream, run) -> None:
     call(make_client, run, ALL_SET, secured({"header_key": [], "cookie_key": []}))
     assert dict(upstream.only_request.headers) == {
         "X-Key": "h-secret",
@@ -95,7 +95,7 @@ def test_pair_is_sent_together(make_client, upstream, run) -> None:
         ({"PETSTORE_TOKEN_VALUE": "t", "PETSTORE_HEADER_KEY_VALUE": "k"}, "Authorization"),
     ],
 )
-def test_first_alternative_that_is_wholly_configured_is_used(
+def test_the_first_fully_configured_alternative_is_used(
     make_client, upstream, run, environ, expected
 ) -> None:
     rules = secured({"header_key": [], "login": []}, {"token": []})
@@ -112,7 +112,7 @@ def test_anonymous_alternative_is_used_only_without_credentials(make_client, ups
     assert dict(upstream.only_request.headers) == {"Authorization": "Bearer t-secret"}
 
 
-def test_missing_credentials_name_their_variables_and_nothing_is_sent(
+def test_missing_credentials_report_their_variables_and_send_nothing(
     make_client, upstream, run
 ) -> None:
     with pytest.raises(ToolError) as error:
@@ -130,7 +130,7 @@ def test_missing_credentials_name_their_variables_and_nothing_is_sent(
     assert upstream.requests == []
 
 
-def test_empty_password_counts_when_it_is_set(make_client, upstream, run) -> None:
+def test_an_empty_password_counts_as_set(make_client, upstream, run) -> None:
     environ = {"PETSTORE_LOGIN_USERNAME": "sk_1", "PETSTORE_LOGIN_PASSWORD": ""}
     call(make_client, run, environ, secured({"login": []}))
     expected = b64encode(b"sk_1:").decode()
@@ -147,7 +147,7 @@ def test_empty_password_counts_when_it_is_set(make_client, upstream, run) -> Non
         ("PETSTORE_LOGIN_USERNAME", "a:canary"),
     ],
 )
-def test_credential_that_cannot_travel_stops_the_start_without_being_shown(
+def test_a_credential_that_cannot_be_sent_is_rejected_without_being_shown(
     make_client, variable, value
 ) -> None:
     with pytest.raises(ConfigurationError) as error:
@@ -156,7 +156,7 @@ def test_credential_that_cannot_travel_stops_the_start_without_being_shown(
     assert "canary" not in str(error.value)
 
 
-def test_credential_wins_over_an_argument_of_the_same_name(make_client, upstream, run) -> None:
+def test_a_credential_overrides_an_argument_with_the_same_name(make_client, upstream, run) -> None:
     header = {"in": "header", "name": "x-key", "argument": "x_key", "style": "simple"}
     rules = secured({"header_key": []}, parameters=(header,))
     call(make_client, run, ALL_SET, rules, headers={"x-key": "mine"})
@@ -167,7 +167,7 @@ def test_credential_wins_over_an_argument_of_the_same_name(make_client, upstream
     ("scheme", "location", "name"),
     [("query_key", "query", "api key"), ("cookie_key", "cookie", "session")],
 )
-def test_member_of_an_argument_cannot_stand_for_a_credential(
+def test_a_member_of_an_argument_cannot_replace_a_credential(
     make_client, upstream, run, scheme, location, name
 ) -> None:
     free = {"in": location, "name": "extra", "argument": "extra", "style": "form", "explode": True}
@@ -178,7 +178,7 @@ def test_member_of_an_argument_cannot_stand_for_a_credential(
     assert upstream.requests == []
 
 
-def test_secrets_are_in_no_representation(make_client, upstream, run) -> None:
+def test_secrets_do_not_occur_in_reprs(make_client, upstream, run) -> None:
     client = make_client(ALL_SET)
     rules = secured({"query_key": [], "header_key": [], "login": [], "cookie_key": []})
     api = client.bind("t", rules)
@@ -190,7 +190,9 @@ def test_secrets_are_in_no_representation(make_client, upstream, run) -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_refused_credential_names_its_variable(make_client, upstream, run, status) -> None:
+def test_a_rejected_credential_is_reported_by_its_variable(
+    make_client, upstream, run, status
+) -> None:
     upstream.outcomes = (HttpResponse(status),)
     with pytest.raises(ToolError, match="PETSTORE_TOKEN_VALUE"):
         call(make_client, run, ALL_SET, secured({"token": []}))

@@ -100,7 +100,7 @@ def test_client_credentials_are_exchanged_for_a_token(make_client, issuer, run) 
     assert issuer.used == ["Bearer token-1"]
 
 
-def test_refresh_token_is_used_and_its_successor_kept(
+def test_a_refresh_token_is_replaced_by_the_issued_one(
     make_client, issuer, environment, run
 ) -> None:
     issuer.granted["refresh_token"] = "refresh-2"
@@ -122,21 +122,21 @@ def test_refresh_token_is_used_and_its_successor_kept(
     assert forms[1]["refresh_token"] == ["refresh-2"]
 
 
-def test_relative_token_url_is_below_the_host_of_the_api(make_client, issuer, scheme, run) -> None:
+def test_a_relative_token_url_is_resolved_against_the_api_host(
+    make_client, issuer, scheme, run
+) -> None:
     scheme["flows"] = {"authorizationCode": {"tokenUrl": "/oauth/refresh"}}
     run(call(make_client(REFRESH)))
     assert issuer.grants[0].url == "https://petstore.example/oauth/refresh"
 
 
-def test_configured_access_token_is_used_as_it_is(make_client, issuer, run) -> None:
+def test_a_configured_access_token_is_sent_unchanged(make_client, issuer, run) -> None:
     run(call(make_client({**CLIENT, "PETSTORE_LOGIN_ACCESS_TOKEN": "given"})))
     assert issuer.used == ["Bearer given"]
     assert issuer.grants == []
 
 
-def test_concurrent_calls_share_one_fetch_and_scopes_have_tokens_of_their_own(
-    make_client, issuer, run
-) -> None:
+def test_concurrent_calls_share_one_token_request_per_scope(make_client, issuer, run) -> None:
     client = make_client(CLIENT)
 
     async def many() -> None:
@@ -147,7 +147,7 @@ def test_concurrent_calls_share_one_fetch_and_scopes_have_tokens_of_their_own(
     assert sorted(set(issuer.used)) == ["Bearer token-1", "Bearer token-2"]
 
 
-def test_token_is_renewed_before_it_runs_out(make_client, issuer, environment, run) -> None:
+def test_a_token_is_renewed_before_it_expires(make_client, issuer, environment, run) -> None:
     client = make_client(CLIENT)
 
     async def over_time() -> None:
@@ -158,20 +158,20 @@ def test_token_is_renewed_before_it_runs_out(make_client, issuer, environment, r
     assert issuer.used == ["Bearer token-1", "Bearer token-1", "Bearer token-2"]
 
 
-def test_refused_token_is_replaced_once(make_client, issuer, run) -> None:
+def test_a_rejected_token_is_replaced_once(make_client, issuer, run) -> None:
     issuer.refused_tokens = {"token-1"}
     run(call(make_client(CLIENT)))
     assert issuer.used == ["Bearer token-1", "Bearer token-2"]
 
 
-def test_refusal_of_a_fresh_token_stands(make_client, issuer, run) -> None:
+def test_a_rejected_fresh_token_is_an_error(make_client, issuer, run) -> None:
     issuer.refused_tokens = {f"token-{number}" for number in range(9)}
     with pytest.raises(ToolError, match="PETSTORE_LOGIN_CLIENT_ID and PETSTORE_LOGIN_CLIENT_SEC"):
         run(call(make_client(CLIENT)))
     assert len(issuer.calls) == 2
 
 
-def test_openid_connect_finds_its_token_endpoint(make_client, issuer, scheme, run) -> None:
+def test_openid_connect_discovers_the_token_endpoint(make_client, issuer, scheme, run) -> None:
     scheme.clear()
     scheme |= {
         "type": "openIdConnect",
@@ -192,7 +192,7 @@ def test_openid_connect_finds_its_token_endpoint(make_client, issuer, scheme, ru
         ConnectError("could not be sent: refused."),
     ],
 )
-def test_token_that_cannot_be_had_is_told_and_no_call_is_made(
+def test_a_failed_token_request_is_reported_and_no_call_is_sent(
     make_client, issuer, run, response
 ) -> None:
     issuer.token_response = response
@@ -203,14 +203,14 @@ def test_token_that_cannot_be_had_is_told_and_no_call_is_made(
 
 
 @pytest.mark.parametrize("url", ["http://login.example/token", "https://u:p@login.example/token"])
-def test_secret_is_never_sent_in_the_open(make_client, issuer, scheme, run, url) -> None:
+def test_a_token_url_without_tls_is_rejected(make_client, issuer, scheme, run, url) -> None:
     scheme["flows"] = {"clientCredentials": {"tokenUrl": url}}
     with pytest.raises(ConfigurationError, match="token URL"):
         run(call(make_client(CLIENT)))
     assert issuer.grants == []
 
 
-def test_missing_client_names_its_variables(make_client, issuer, run) -> None:
+def test_missing_client_credentials_report_their_variables(make_client, issuer, run) -> None:
     with pytest.raises(ToolError, match="LOGIN_CLIENT_ID and PETSTORE_LOGIN_CLIENT_SECRET"):
         run(call(make_client({})))
     assert issuer.calls == issuer.grants == []
@@ -223,15 +223,13 @@ def test_missing_client_names_its_variables(make_client, issuer, run) -> None:
         (REFRESH, "PETSTORE_LOGIN_REFRESH_TOKEN and PETSTORE_LOGIN_CLIENT_ID"),
     ],
 )
-def test_the_credential_that_was_refused_is_named(
-    make_client, issuer, run, environ, blamed
-) -> None:
+def test_the_rejected_credential_is_named(make_client, issuer, run, environ, blamed) -> None:
     issuer.refused_tokens = {f"token-{number}" for number in range(9)}
     with pytest.raises(ToolError, match=f" in {blamed}\\."):
         run(call(make_client(environ)))
 
 
-def test_fetched_token_is_masked_in_what_is_shown(make_client, issuer, run) -> None:
+def test_a_fetched_token_is_masked_in_output(make_client, issuer, run) -> None:
     client = make_client(CLIENT)
     run(call(client))
     assert client.get_redactor().clean("x token-1 y s3cret:+") == "x *** y ***"

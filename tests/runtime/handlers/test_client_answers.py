@@ -71,7 +71,7 @@ ANSWERS: dict[str, tuple[Any, dict[str, Any], bool]] = {
 
 @pytest.mark.requirement("N066", "N122", "L121", "N120")
 @pytest.mark.parametrize("kind", ANSWERS)
-def test_an_answer_of_another_shape_is_refused(kind: str) -> None:
+def test_an_answer_with_an_invalid_shape_is_rejected(kind: str) -> None:
     request, answer, is_good = ANSWERS[kind]
     if is_good:
         check_answer({"method": request.method, "params": request.params}, answer)
@@ -82,7 +82,7 @@ def test_an_answer_of_another_shape_is_refused(kind: str) -> None:
 
 
 @pytest.mark.requirement("N066")
-def test_a_client_learns_that_its_answer_is_none() -> None:
+def test_an_invalid_answer_of_a_client_is_an_error_response() -> None:
     features = Features()
 
     @features.tool()
@@ -103,7 +103,7 @@ def test_a_client_learns_that_its_answer_is_none() -> None:
 
 @pytest.mark.requirement("L022", "L023")
 @pytest.mark.parametrize("revision", REVISIONS, ids=lambda revision: revision.name)
-def test_a_model_is_sent_what_messages_to_it_may_hold(revision: Any) -> None:
+def test_model_messages_contain_only_supported_content_blocks(revision: Any) -> None:
     blocks = [
         Text("a"),
         Image(b"b", "image/png"),
@@ -142,7 +142,7 @@ SPEAKING: list[ModelMessage] = [
 @pytest.mark.requirement("L117", "N123")
 @pytest.mark.parametrize("result", [FOUND, FAILED], ids=["found", "failed"])
 @pytest.mark.parametrize("revision", WITH_TOOLS, ids=lambda revision: revision.name)
-def test_what_tools_gave_goes_to_the_model_in_the_shape_of_its_revision(
+def test_tool_results_are_sent_to_the_model_in_the_shape_of_its_revision(
     revision: Any, result: ToolUseResult
 ) -> None:
     messages = shape_model_messages([*SPEAKING, ("user", result)], revision)
@@ -168,7 +168,7 @@ def test_what_tools_gave_goes_to_the_model_in_the_shape_of_its_revision(
 
 @pytest.mark.requirement("L022", "L023")
 @pytest.mark.parametrize("revision", REVISIONS, ids=lambda revision: revision.name)
-def test_a_model_of_a_revision_without_tools_is_sent_no_use_of_them(revision: Any) -> None:
+def test_tool_use_is_rejected_in_revisions_without_sampling_tools(revision: Any) -> None:
     if revision in WITH_TOOLS:
         shape_model_messages([*SPEAKING, ("user", FOUND)], revision)
     else:
@@ -181,7 +181,7 @@ def test_a_model_of_a_revision_without_tools_is_sent_no_use_of_them(revision: An
 
 
 @pytest.mark.requirement("L116", "N123")
-def test_a_client_that_declared_no_tools_is_sent_no_use_of_them() -> None:
+def test_tool_use_is_rejected_for_a_client_without_sampling_tools() -> None:
     messages = shape_model_messages([*SPEAKING, ("user", FOUND)], WITH_TOOLS[0])
     for params in ({"messages": messages}, {"messages": [], "toolChoice": {"mode": "auto"}}):
         with pytest.raises(ClientCannotError, match=r"sampling\.tools"):
@@ -208,7 +208,7 @@ def test_a_client_that_declared_no_tools_is_sent_no_use_of_them() -> None:
         *("another answered", "answered with more", "nothing wanted", "wanted by the user"),
     ],
 )
-def test_results_that_do_not_follow_on_tool_uses_are_a_mistake_of_the_handler(
+def test_tool_results_without_matching_tool_uses_raise_value_error(
     messages: Any,
 ) -> None:
     with pytest.raises(ValueError, match="tool"):
@@ -216,7 +216,7 @@ def test_results_that_do_not_follow_on_tool_uses_are_a_mistake_of_the_handler(
 
 
 @pytest.mark.parametrize("revision", REVISIONS, ids=lambda revision: revision.name)
-def test_a_message_of_several_blocks_is_several_messages_to_older_models(revision: Any) -> None:
+def test_a_message_with_several_blocks_is_split_for_older_revisions(revision: Any) -> None:
     blocks = (Text("Look:"), Image(b"b", "image/png"))
     messages = shape_model_messages([("user", blocks)], revision)
     assert len(messages) == (1 if revision in WITH_TOOLS else 2)
@@ -226,7 +226,7 @@ def test_a_message_of_several_blocks_is_several_messages_to_older_models(revisio
 
 
 @pytest.mark.requirement("N123")
-def test_a_handler_lets_the_model_use_tools_until_it_has_an_answer() -> None:
+def test_a_handler_loops_over_tool_uses_until_the_model_answers() -> None:
     features = Features()
 
     @features.tool()
@@ -262,7 +262,7 @@ def test_a_handler_lets_the_model_use_tools_until_it_has_an_answer() -> None:
     serve(features, talk)
 
 
-def test_what_a_model_said_is_read_block_by_block() -> None:
+def test_sampled_content_returns_every_content_block() -> None:
     blocks = [
         {"type": "text", "text": "a"},
         {"type": "image", "data": "Yg==", "mimeType": "image/png"},
@@ -288,7 +288,7 @@ def test_what_a_model_said_is_read_block_by_block() -> None:
         "text",
     ],
 )
-def test_what_no_model_says_is_refused(block: Any) -> None:
+def test_invalid_sampled_content_is_rejected(block: Any) -> None:
     with pytest.raises(ProtocolError, match="invalid answer of the client"):
         sampled_content({"content": block})
 
@@ -302,7 +302,7 @@ CHOICES = {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}
 
 @pytest.mark.requirement("L023")
 @pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25", "2026-07-28"])
-def test_a_form_has_the_fields_that_its_revision_knows(revision: str) -> None:
+def test_a_form_has_only_field_types_of_its_revision(revision: str) -> None:
     for kind in ("string", "number", "integer", "boolean"):
         check_form(form_of({"type": kind}), BY_NAME[revision])
     if revision == "2025-06-18":
@@ -313,13 +313,13 @@ def test_a_form_has_the_fields_that_its_revision_knows(revision: str) -> None:
 
 
 @pytest.mark.parametrize("field", [{"type": "object"}, {"type": ["string", "null"]}, {}, True])
-def test_a_field_that_no_form_has_is_a_mistake_of_the_handler(field: Any) -> None:
+def test_an_invalid_form_field_type_raises_value_error(field: Any) -> None:
     for revision in REVISIONS:
         with pytest.raises(ValueError, match=r"invalid type .* of the form field 'field'"):
             check_form(form_of(field), revision)
 
 
-def test_a_refused_question_takes_the_others_back() -> None:
+def test_a_rejected_question_cancels_the_others() -> None:
     features = Features()
 
     @features.tool()
@@ -366,7 +366,9 @@ NUMBERED = {"type": "object", "properties": {"n": {"type": "integer"}}, "require
         (Text("1"), False),
     ],
 )
-def test_a_result_that_breaks_its_output_schema_never_leaves(given: Any, is_good: bool) -> None:
+def test_a_result_that_violates_its_output_schema_is_an_internal_error(
+    given: Any, is_good: bool
+) -> None:
     features = Features()
 
     @features.tool(output_schema=NUMBERED)
@@ -383,7 +385,7 @@ def test_a_result_that_breaks_its_output_schema_never_leaves(given: Any, is_good
 
 
 @pytest.mark.requirement("L014")
-def test_an_output_schema_that_older_clients_do_not_know_is_refused() -> None:
+def test_an_output_schema_that_is_not_an_object_type_is_rejected() -> None:
     with pytest.raises(
         ConfigurationError, match="`outputSchema` of `counts` has no `type: object`"
     ):

@@ -240,7 +240,7 @@ def text(response: dict[str, Any]) -> str:
 
 @pytest.mark.requirement("L120", "L124", "N058", "N060", "N117", "N118", "N122")
 @pytest.mark.parametrize("revision", [*LEGACY, MODERN])
-def test_a_form_is_asked_and_answered_in_every_era(revision: str) -> None:
+def test_a_form_is_sent_and_answered_in_every_revision(revision: str) -> None:
     async def conversation(client: Client) -> None:
         assert text(await client.call("greet")) == "Hello, Ada"
         (asked,) = client.asked
@@ -254,7 +254,9 @@ def test_a_form_is_asked_and_answered_in_every_era(revision: str) -> None:
 @pytest.mark.requirement("N122", "L121")
 @pytest.mark.parametrize("action", ["decline", "cancel"])
 @pytest.mark.parametrize("revision", [*LEGACY, MODERN])
-def test_a_user_may_decline_or_cancel(revision: str, action: str) -> None:
+def test_a_declined_or_cancelled_form_is_returned_to_the_handler(
+    revision: str, action: str
+) -> None:
     async def conversation(client: Client) -> None:
         assert text(await client.call("greet")) == action
 
@@ -275,7 +277,9 @@ def test_a_user_may_decline_or_cancel(revision: str, action: str) -> None:
     ids=json.dumps,
 )
 @pytest.mark.parametrize("revision", [*LEGACY, MODERN])
-def test_an_answer_that_breaks_the_form_is_refused(revision: str, answer: dict[str, Any]) -> None:
+def test_an_answer_that_violates_the_form_is_rejected(
+    revision: str, answer: dict[str, Any]
+) -> None:
     async def conversation(client: Client) -> None:
         assert (await client.call("greet"))["error"]["code"] == -32602
 
@@ -284,7 +288,7 @@ def test_an_answer_that_breaks_the_form_is_refused(revision: str, answer: dict[s
 
 @pytest.mark.requirement("N016", "N061")
 @pytest.mark.parametrize("revision", [*LEGACY, MODERN])
-def test_a_handler_can_do_without_what_the_client_cannot(revision: str) -> None:
+def test_a_handler_can_fall_back_if_the_client_lacks_a_capability(revision: str) -> None:
     async def conversation(client: Client) -> None:
         assert text(await client.call("fallback")).startswith("no joke: this client did not")
 
@@ -293,7 +297,7 @@ def test_a_handler_can_do_without_what_the_client_cannot(revision: str) -> None:
 
 @pytest.mark.requirement("N016")
 @pytest.mark.parametrize("revision", [*LEGACY, MODERN])
-def test_a_client_that_cannot_is_told_what_it_lacks(revision: str) -> None:
+def test_a_missing_client_capability_is_reported_to_the_client(revision: str) -> None:
     async def conversation(client: Client) -> None:
         response = await client.call("greet")
         if revision == MODERN:
@@ -307,7 +311,7 @@ def test_a_client_that_cannot_is_told_what_it_lacks(revision: str) -> None:
 
 @pytest.mark.requirement("N062", "N063", "N068")
 @pytest.mark.parametrize("revision", [*LEGACY, MODERN])
-def test_several_rounds_keep_what_was_answered(revision: str) -> None:
+def test_several_rounds_keep_earlier_answers(revision: str) -> None:
     async def conversation(client: Client) -> None:
         response = await client.call("two_rounds", note="kept")
         found = response["result"]["structuredContent"]
@@ -320,7 +324,7 @@ def test_several_rounds_keep_what_was_answered(revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", [*LEGACY, MODERN])
-def test_several_things_are_asked_at_once(revision: str) -> None:
+def test_several_requests_are_sent_to_the_client_at_once(revision: str) -> None:
     async def conversation(client: Client) -> None:
         found = (await client.call("many"))["result"]["structuredContent"]
         assert found["name"]["content"] == {"name": "Ada"}
@@ -334,7 +338,7 @@ def test_several_things_are_asked_at_once(revision: str) -> None:
 
 @pytest.mark.requirement("L113", "N125")
 @pytest.mark.parametrize("revision", ["2024-11-05", *LEGACY, MODERN])
-def test_roots_are_listed_in_every_era(revision: str) -> None:
+def test_roots_are_listed_in_every_revision(revision: str) -> None:
     async def conversation(client: Client) -> None:
         found = json.loads(text(await client.call("folders")))
         assert found == [{"uri": "file:///home", "name": "home"}]
@@ -344,7 +348,7 @@ def test_roots_are_listed_in_every_era(revision: str) -> None:
 
 @pytest.mark.requirement("L122", "L123", "L124")
 @pytest.mark.parametrize("revision", ["2025-11-25", MODERN])
-def test_a_url_is_opened_where_the_client_can(revision: str) -> None:
+def test_a_url_elicitation_is_sent_if_the_client_supports_it(revision: str) -> None:
     async def conversation(client: Client) -> None:
         assert text(await client.call("pay")) == "accept"
         (asked,) = client.asked
@@ -357,7 +361,7 @@ def test_a_url_is_opened_where_the_client_can(revision: str) -> None:
 
 
 @pytest.mark.requirement("N058")
-def test_a_prompt_may_ask_too() -> None:
+def test_a_prompt_can_ask_the_client() -> None:
     async def conversation(client: Client) -> None:
         response = await client.request("prompts/get", name="ask_prompt")
         assert "Ada" in response["result"]["messages"][0]["content"]["text"]
@@ -366,7 +370,7 @@ def test_a_prompt_may_ask_too() -> None:
 
 
 @pytest.mark.parametrize("revision", [*LEGACY, MODERN])
-def test_what_a_prompt_says_of_its_failure_reaches_the_client(revision: str) -> None:
+def test_the_error_message_of_a_prompt_is_sent_to_the_client(revision: str) -> None:
     async def conversation(client: Client) -> None:
         response = await client.request("prompts/get", name="broken_prompt")
         assert response["error"] == {
@@ -383,7 +387,7 @@ COMPLETION: dict[str, Any] = {
 }
 
 
-def test_a_completion_is_told_that_nothing_can_be_asked_in_2026_07_28() -> None:
+def test_a_completion_that_asks_a_modern_client_is_an_error() -> None:
     async def conversation(client: Client) -> None:
         response = await client.request("completion/complete", **COMPLETION)
         assert response["error"]["code"] == -32603
@@ -394,7 +398,7 @@ def test_a_completion_is_told_that_nothing_can_be_asked_in_2026_07_28() -> None:
 
 
 @pytest.mark.parametrize("revision", LEGACY)
-def test_a_completion_may_ask_a_legacy_client(revision: str) -> None:
+def test_a_completion_can_ask_a_legacy_client(revision: str) -> None:
     async def conversation(client: Client) -> None:
         response = await client.request("completion/complete", **COMPLETION)
         assert response["result"]["completion"]["values"] == ["Ada"]
@@ -403,7 +407,7 @@ def test_a_completion_may_ask_a_legacy_client(revision: str) -> None:
 
 
 @pytest.mark.requirement("L024", "L025")
-def test_a_client_that_does_not_answer_is_given_up_and_told_so() -> None:
+def test_a_question_without_an_answer_times_out_and_is_cancelled() -> None:
     async def conversation(client: Client) -> None:
         response = await client.call("greet")
         assert response["result"]["isError"] is True
@@ -416,7 +420,7 @@ def test_a_client_that_does_not_answer_is_given_up_and_told_so() -> None:
 
 
 @pytest.mark.requirement("L024")
-def test_a_handler_says_how_long_it_waits_for_the_client() -> None:
+def test_a_handler_can_set_the_timeout_for_the_client() -> None:
     async def conversation(client: Client) -> None:
         response = await client.call("hurry")
         assert text(response) == "the client did not answer within 0.05 s"
@@ -433,7 +437,7 @@ async def first_round(client: Client, **arguments: Any) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("N063", "N064")
-def test_a_state_with_any_character_changed_is_refused() -> None:
+def test_a_request_state_with_a_changed_character_is_rejected() -> None:
     async def conversation(client: Client) -> None:
         second = await first_round(client)
         sealed = second["requestState"]
@@ -458,7 +462,7 @@ def test_a_state_with_any_character_changed_is_refused() -> None:
     [{"arguments": {"note": "other"}}, {"name": "greet"}, {"arguments": {}, "extra": 1}],
     ids=json.dumps,
 )
-def test_a_state_is_good_for_its_own_call_only(change: dict[str, Any]) -> None:
+def test_a_request_state_is_valid_only_for_its_call(change: dict[str, Any]) -> None:
     async def conversation(client: Client) -> None:
         second = await first_round(client, note="mine")
         response = await client.post("tools/call", {**second, **change})
@@ -468,7 +472,7 @@ def test_a_state_is_good_for_its_own_call_only(change: dict[str, Any]) -> None:
 
 
 @pytest.mark.requirement("N065")
-def test_a_state_is_used_once() -> None:
+def test_a_request_state_can_be_used_once() -> None:
     async def conversation(client: Client) -> None:
         second = await first_round(client)
         assert "result" in await client.post("tools/call", second)
@@ -478,7 +482,7 @@ def test_a_state_is_used_once() -> None:
 
 
 @pytest.mark.requirement("N012", "N013", "N062")
-def test_another_process_with_the_same_key_goes_on() -> None:
+def test_another_process_with_the_same_key_continues_the_call() -> None:
     async def main() -> None:
         def elsewhere(key: bytes) -> Client:
             state_cipher = KeyRingCipher((key,))
@@ -497,7 +501,7 @@ def test_another_process_with_the_same_key_goes_on() -> None:
 
 
 @pytest.mark.requirement("N067", "N068")
-def test_missing_answers_are_asked_again_and_unknown_ones_ignored() -> None:
+def test_missing_answers_are_requested_again_and_unknown_ones_ignored() -> None:
     async def conversation(client: Client) -> None:
         second = await first_round(client)
         strange = {**second, "inputResponses": {"other": {"action": "accept", "content": {}}}}
@@ -508,7 +512,7 @@ def test_missing_answers_are_asked_again_and_unknown_ones_ignored() -> None:
     talk(lambda: Client(MODERN, accept), conversation)
 
 
-def test_a_handlers_own_except_does_not_swallow_the_question() -> None:
+def test_a_broad_except_in_a_handler_does_not_swallow_the_question() -> None:
     features = Features()
 
     @features.tool()
@@ -527,7 +531,7 @@ def test_a_handlers_own_except_does_not_swallow_the_question() -> None:
 
 
 @pytest.mark.requirement("L125", "L126")
-def test_a_call_that_needs_a_url_first_goes_on_once_the_user_has_been_there() -> None:
+def test_a_call_continues_after_the_user_opened_the_required_url() -> None:
     async def conversation(client: Client) -> None:
         error = (await client.call("ship"))["error"]
         (elicitation,) = error["data"]["elicitations"]
@@ -544,7 +548,7 @@ def test_a_call_that_needs_a_url_first_goes_on_once_the_user_has_been_there() ->
 
 
 @pytest.mark.requirement("N009", "N058", "N118")
-def test_the_same_handler_asks_a_modern_client_in_a_result() -> None:
+def test_a_modern_client_receives_a_required_url_in_a_result() -> None:
     async def conversation(client: Client) -> None:
         assert text(await client.call("ship")) == "shipped"
         (asked,) = client.asked
@@ -559,7 +563,7 @@ def test_the_same_handler_asks_a_modern_client_in_a_result() -> None:
 
 @pytest.mark.requirement("N122")
 @pytest.mark.parametrize("action", ["decline", "cancel"])
-def test_a_user_who_would_not_go_to_the_url_ends_the_call(action: str) -> None:
+def test_a_declined_url_ends_the_call_with_an_error(action: str) -> None:
     async def conversation(client: Client) -> None:
         client.answer = lambda *_: {"action": action}
         response = await client.call("insist")
@@ -573,7 +577,7 @@ def test_a_user_who_would_not_go_to_the_url_ends_the_call(action: str) -> None:
 @pytest.mark.requirement("L123", "L126")
 @pytest.mark.parametrize("tool", ["pay", "insist"])
 @pytest.mark.parametrize("revision", [*LEGACY, MODERN])
-def test_a_client_that_opens_no_urls_is_told_what_it_lacks(revision: str, tool: str) -> None:
+def test_a_missing_url_capability_is_reported_to_the_client(revision: str, tool: str) -> None:
     async def conversation(client: Client) -> None:
         response = await client.call(tool)
         if revision == MODERN:
@@ -587,7 +591,7 @@ def test_a_client_that_opens_no_urls_is_told_what_it_lacks(revision: str, tool: 
     talk(lambda: Client(revision, accept, {"elicitation": {}}), conversation)
 
 
-def test_a_server_that_cannot_encrypt_says_what_to_install(
+def test_a_server_without_cryptography_reports_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def conversation(client: Client) -> None:

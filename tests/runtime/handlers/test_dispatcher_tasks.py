@@ -85,7 +85,7 @@ async def speak() -> str:
     return "done"
 
 
-def test_what_a_call_sets_in_its_context_is_its_own() -> None:
+def test_context_variables_are_local_to_a_call() -> None:
     async def speak_after_a_while() -> str:
         spoken.set("a word")
         await asyncio.sleep(0)
@@ -106,7 +106,7 @@ def test_what_a_call_sets_in_its_context_is_its_own() -> None:
     run(scenario)
 
 
-def test_a_call_that_waits_keeps_no_other_from_being_answered() -> None:
+def test_a_waiting_call_does_not_block_other_calls() -> None:
     async def scenario() -> None:
         go_on = asyncio.Event()
 
@@ -127,7 +127,7 @@ def test_a_call_that_waits_keeps_no_other_from_being_answered() -> None:
     run(scenario)
 
 
-def test_a_call_that_is_cancelled_before_it_began_never_begins() -> None:
+def test_a_call_cancelled_before_it_starts_is_not_run() -> None:
     async def scenario() -> None:
         pipe = Pipe(a=listen, b=listen, c=asyncio.Event().wait, d=listen, e=listen)
         pipe.call("a", "b")
@@ -143,7 +143,7 @@ def test_a_call_that_is_cancelled_before_it_began_never_begins() -> None:
     run(scenario)
 
 
-def test_a_timeout_ends_the_call_that_set_it_and_no_other() -> None:
+def test_a_timeout_ends_only_the_call_that_set_it() -> None:
     async def impatient() -> str:
         try:
             async with asyncio.timeout(0):
@@ -182,7 +182,7 @@ def test_a_handler_that_cancels_its_own_task_cancels_no_other_call() -> None:
 
 
 @pytest.mark.parametrize("waits", [False, True])
-def test_a_call_counts_from_the_moment_it_is_taken(waits: bool) -> None:
+def test_a_call_counts_against_the_limit_when_it_is_accepted(waits: bool) -> None:
     async def scenario() -> None:
         pipe = Pipe(max_in_flight=2, a=listen, b=asyncio.Event().wait if waits else listen)
         pipe.call("a")
@@ -197,7 +197,7 @@ def test_a_call_counts_from_the_moment_it_is_taken(waits: bool) -> None:
     run(scenario)
 
 
-def test_what_is_stopped_before_it_began_never_begins() -> None:
+def test_a_call_is_not_run_if_the_dispatcher_closes_before_it_starts() -> None:
     async def scenario() -> None:
         pipe = Pipe(a=listen)
         pipe.call("a")
@@ -209,7 +209,7 @@ def test_what_is_stopped_before_it_began_never_begins() -> None:
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_calls_leave_nothing_to_the_garbage_collector(fails: bool) -> None:
+def test_calls_leave_no_reference_cycles(fails: bool) -> None:
     """A cycle for each call would keep its response until the next collection."""
 
     async def fail() -> str:

@@ -63,7 +63,7 @@ def test_a_tool_that_fails_is_answered_and_the_next_call_works(
     serve(features, talk)
 
 
-def test_the_log_says_where_a_number_is_that_json_has_not(
+def test_the_log_names_the_location_of_a_nan_in_a_result(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     features = Features()
@@ -76,7 +76,7 @@ def test_the_log_says_where_a_number_is_that_json_has_not(
     serve(features, talk)
 
 
-def test_what_json_has_is_given_as_it_is() -> None:
+def test_values_that_json_can_represent_are_returned_unchanged() -> None:
     features = Features()
     given = {"none": None, "numbers": [0.0, -1.5, 10**20], "text": "null NaN"}
     features.tool("works")(lambda ctx: ToolResult((), given, meta=given))
@@ -90,7 +90,7 @@ def test_what_json_has_is_given_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("error", [ToolError(HALF), ResourceNotFoundError(f"test://{HALF}")])
-def test_an_error_that_cannot_be_told_becomes_one_that_can(
+def test_an_error_that_cannot_be_serialised_becomes_an_internal_error(
     error: Exception, capsys: pytest.CaptureFixture[str]
 ) -> None:
     features = Features()
@@ -107,6 +107,6 @@ def test_an_error_that_cannot_be_told_becomes_one_that_can(
     serve(features, talk)
 
 
-def test_a_log_without_stderr_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_without_stderr_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", None)  # what Python has where it was closed from the start
     log("error", "nobody reads this")

@@ -211,7 +211,7 @@ def test_a_tool_is_listed_from_its_signature_and_docstring() -> None:
 
 
 @pytest.mark.requirement("L080", "N096")
-def test_a_tool_answers_with_what_its_function_returns() -> None:
+def test_a_tool_returns_the_result_of_its_function() -> None:
     async def talk(client: Client) -> None:
         result = await client.call("weather", place={"city": "Oslo", "zip": "0150"}, days=2)
         assert result["structuredContent"] == {"degrees": 22.0, "sky": "Oslo"}
@@ -235,7 +235,7 @@ def test_a_tool_answers_with_what_its_function_returns() -> None:
     ],
     ids=str,
 )
-def test_arguments_that_break_the_schema_never_reach_the_function(
+def test_invalid_arguments_do_not_reach_the_function(
     arguments: dict[str, Any],
 ) -> None:
     async def talk(client: Client) -> None:
@@ -244,7 +244,7 @@ def test_arguments_that_break_the_schema_never_reach_the_function(
     serve(example(), talk)
 
 
-def test_a_tool_error_is_told_to_the_model() -> None:
+def test_a_tool_error_is_returned_to_the_model() -> None:
     async def talk(client: Client) -> None:
         result = await client.call("fail")
         assert result["isError"] is True
@@ -254,7 +254,7 @@ def test_a_tool_error_is_told_to_the_model() -> None:
 
 
 @pytest.mark.requirement("N040", "N077", "N079", "N090")
-def test_what_a_function_says_while_it_works_reaches_the_client() -> None:
+def test_progress_and_logs_of_a_function_are_sent_to_the_client() -> None:
     async def talk(client: Client) -> None:
         meta = {"progressToken": "p", "io.modelcontextprotocol/logLevel": "info"}
         await client.result("tools/call", name="work", _meta=meta)
@@ -271,7 +271,7 @@ def test_what_a_function_says_while_it_works_reaches_the_client() -> None:
 
 
 @pytest.mark.requirement("L037", "L110", "N078", "N082")
-def test_a_flood_of_progress_and_logs_is_thinned_out() -> None:
+def test_a_flood_of_progress_and_logs_is_throttled() -> None:
     features = Features(logs=True)
 
     @features.tool()
@@ -319,7 +319,7 @@ def test_resources_are_read_by_uri_and_by_template() -> None:
     serve(example(), talk)
 
 
-def test_prompts_give_messages() -> None:
+def test_prompts_return_messages() -> None:
     async def talk(client: Client) -> None:
         prompts = {each["name"]: each for each in (await client.result("prompts/list"))["prompts"]}
         assert prompts["review"]["arguments"] == [
@@ -339,7 +339,7 @@ def test_prompts_give_messages() -> None:
 
 
 @pytest.mark.requirement("L106", "N114", "N115")
-def test_completions_suggest_values_or_none() -> None:
+def test_completions_return_suggested_values() -> None:
     async def talk(client: Client) -> None:
         reference = {"type": "ref/prompt", "name": "review"}
         suggested = await client.result(
@@ -381,7 +381,7 @@ def test_features_of_several_modules_are_joined() -> None:
 
 
 @pytest.mark.parametrize("kind", ["prompt", "resource", "tool"])
-def test_a_decorator_without_parentheses_is_refused_with_its_place(kind: str) -> None:
+def test_a_decorator_without_parentheses_is_rejected_with_its_location(kind: str) -> None:
     def forgotten(ctx: Context) -> str:
         return ""
 
@@ -389,7 +389,7 @@ def test_a_decorator_without_parentheses_is_refused_with_its_place(kind: str) ->
         getattr(Features(), kind)(forgotten)
 
 
-def test_a_name_can_be_taken_once() -> None:
+def test_a_duplicate_name_is_rejected() -> None:
     features = example()
     with pytest.raises(ConfigurationError, match="two features are the tool 'weather'"):
         features.tool("weather")(lambda ctx: "x")
@@ -399,20 +399,20 @@ def test_a_name_can_be_taken_once() -> None:
 
 
 @pytest.mark.parametrize("uri", ["test://{a}{b}", "test://{", "test://{a b}"])
-def test_a_template_that_matches_nothing_for_certain_is_refused(uri: str) -> None:
+def test_an_ambiguous_resource_template_is_rejected(uri: str) -> None:
     with pytest.raises(ConfigurationError, match="resource template"):
         Features().resource(uri)(lambda ctx: "x")
 
 
 @pytest.mark.requirement("L083", "L084", "N092")
 @pytest.mark.parametrize("name", ["a b", "a,b", "ä", "x" * 65, "a/b"])
-def test_a_name_that_clients_do_not_take_is_refused(name: str) -> None:
+def test_an_invalid_tool_name_is_rejected(name: str) -> None:
     with pytest.raises(ConfigurationError, match=r"1 to 64 of A-Z a-z 0-9 _ \. -"):
         Features().tool(name)(lambda ctx: "x")
 
 
 @pytest.mark.requirement("L085", "L086", "N092")
-def test_names_differ_by_case() -> None:
+def test_tool_names_are_case_sensitive() -> None:
     features = Features()
     features.tool("Same")(lambda ctx: "upper")
     features.tool("same")(lambda ctx: "lower")
@@ -424,7 +424,7 @@ def test_names_differ_by_case() -> None:
     serve(features, talk)
 
 
-def test_a_keyword_without_a_type_is_refused() -> None:
+def test_a_keyword_without_a_type_is_rejected() -> None:
     with pytest.raises(ConfigurationError, match=r"test_features\.py:\d+: `untyped`: `x` has no"):
 
         @Features().tool()
@@ -432,7 +432,7 @@ def test_a_keyword_without_a_type_is_refused() -> None:
             return x
 
 
-def test_a_prompt_may_give_its_own_result() -> None:
+def test_a_prompt_can_return_a_prompt_result() -> None:
     features = Features()
 
     @features.prompt()
@@ -447,7 +447,7 @@ def test_a_prompt_may_give_its_own_result() -> None:
     serve(features, talk)
 
 
-def test_a_tool_never_takes_the_alias_of_a_generated_one() -> None:
+def test_a_tool_with_the_name_of_an_alias_is_rejected() -> None:
     features = Features()
 
     @features.tool("old_name")

@@ -74,7 +74,7 @@ def test_an_override_wraps_the_generated_call(handlers, call, mock) -> None:
     assert [str(request).split()[1].rpartition("/")[2] for request in mock.requests] == ["8"]
 
 
-def test_an_override_may_do_without_the_api(handlers, call, mock) -> None:
+def test_an_override_can_return_without_calling_the_api(handlers, call, mock) -> None:
     write(handlers, GET_ITEM + '    return {"id": item_id, "name": "made up"}')
     assert call("get_item", item_id=7)["structuredContent"]["name"] == "made up"
     assert mock.requests == []
@@ -87,7 +87,7 @@ def test_arguments_are_validated_before_an_override_sees_them(handlers, call, mo
     assert "item_id" in result["content"][0]["text"]
 
 
-def test_a_hook_before_refuses_a_call_and_nothing_is_sent(handlers, call, mock) -> None:
+def test_a_before_hook_can_reject_a_call_before_anything_is_sent(handlers, call, mock) -> None:
     write(
         handlers,
         """
@@ -108,7 +108,7 @@ def test_a_hook_before_refuses_a_call_and_nothing_is_sent(handlers, call, mock) 
     assert len(mock.requests) == 1
 
 
-def test_a_hook_before_cannot_change_the_arguments(handlers, call) -> None:
+def test_a_before_hook_cannot_change_the_arguments(handlers, call) -> None:
     write(
         handlers,
         """
@@ -121,7 +121,7 @@ def test_a_hook_before_cannot_change_the_arguments(handlers, call) -> None:
 
 
 @pytest.mark.parametrize("parameters", ["*, item_id", "*, item_id, **others", "**others"])
-def test_a_typed_hook_before_takes_the_arguments_as_the_handler_does(
+def test_a_typed_before_hook_receives_the_arguments_of_the_handler(
     handlers, call, mock, parameters: str
 ) -> None:
     write(
@@ -139,7 +139,7 @@ async def only_small_ids(ctx, {parameters}):
     assert mock.requests == []
 
 
-def test_hooks_after_pass_the_result_on_in_their_order(handlers, call) -> None:
+def test_after_hooks_run_in_order_of_their_definition(handlers, call) -> None:
     write(
         handlers,
         """
@@ -170,9 +170,7 @@ async def spoil(ctx, result):
     [f"{GET_ITEM}    {NO_NUMBER}\n", NO_NUMBER_AFTER],
     ids=["override", "after"],
 )
-def test_a_number_that_json_has_not_is_told_to_whoever_wrote_it(
-    handlers, call, capsys, source
-) -> None:
+def test_a_nan_in_a_result_of_an_override_is_logged(handlers, call, capsys, source) -> None:
     write(handlers, source)
     result = call("get_item", item_id=7)
     assert result["isError"] is True
@@ -180,7 +178,7 @@ def test_a_number_that_json_has_not_is_told_to_whoever_wrote_it(
     assert "`/price` is nan, which JSON cannot represent" in capsys.readouterr().err
 
 
-def test_a_server_without_what_handlers_do_is_the_generated_one(handlers, mock) -> None:
+def test_a_package_loaded_as_generated_ignores_handlers(handlers, mock) -> None:
     write(
         handlers,
         GET_ITEM
@@ -241,7 +239,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("source", "said"), BROKEN.values(), ids=BROKEN)
-def test_what_is_wrong_with_a_hook_is_told_with_its_line(handlers, source, said) -> None:
+def test_an_invalid_hook_is_reported_with_its_line(handlers, source, said) -> None:
     write(handlers, source)
     with pytest.raises(ConfigurationError) as raised:
         ServerPackage.load("shop_mcp").load_hot(ENVIRON)
@@ -249,7 +247,7 @@ def test_what_is_wrong_with_a_hook_is_told_with_its_line(handlers, source, said)
     assert str(raised.value).startswith(str(handlers))
 
 
-def test_tools_that_are_defined_twice_are_told_with_their_lines(handlers) -> None:
+def test_a_duplicate_tool_definition_is_reported_with_both_lines(handlers) -> None:
     extra = "features = Features()\n@features.tool()\ndef get_item(ctx: Context) -> str: ...\n"
     write(handlers, extra)
     with pytest.raises(ConfigurationError, match=r"items\.py:3: duplicate tool `get_"):

@@ -139,7 +139,7 @@ def default_of_no_json(ctx: Context, *, size: int = Opaque()) -> str:  # type: i
         (default_of_no_json, "the default of `size` does not fit its type: "),
     ],
 )
-def test_a_function_that_cannot_be_a_tool_is_refused_with_its_place(
+def test_a_function_that_cannot_be_a_tool_is_rejected_with_its_location(
     function: Callable[..., Any], said: str
 ) -> None:
     with pytest.raises(ConfigurationError) as refused:
@@ -175,7 +175,7 @@ DOG = {"$ref": "#/$defs/Dog"}
     ],
     ids=str,
 )
-def test_a_result_type_has_its_schema(
+def test_the_output_schema_follows_the_return_type(
     annotation: Any, schema: dict[str, Any] | None, key: str
 ) -> None:
     def give(ctx: Context) -> Any: ...
@@ -192,7 +192,7 @@ def test_a_result_type_has_its_schema(
     [object, Any, dict[str, object], Mapping[str, object], list[object], Thing, object | None],
     ids=str,
 )
-def test_an_argument_of_any_type_comes_as_it_was_sent(annotation: Any) -> None:
+def test_arguments_of_any_type_are_passed_unchanged(annotation: Any) -> None:
     def take(ctx: Context, *, value: Any) -> None: ...
 
     take.__annotations__["value"] = annotation
@@ -212,7 +212,7 @@ def test_an_argument_of_any_type_comes_as_it_was_sent(annotation: Any) -> None:
         ("test://{key}/{more}", "has no argument `more`"),
     ],
 )
-def test_a_resource_takes_the_variables_of_its_uri(uri: str, said: str) -> None:
+def test_a_resource_function_must_take_the_variables_of_its_uri(uri: str, said: str) -> None:
     def read(ctx: Context, *, key: str) -> str:
         return key
 
@@ -222,7 +222,7 @@ def test_a_resource_takes_the_variables_of_its_uri(uri: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(("prompt", "argument"), [("reveiw", "tone"), ("review", "tune")])
-def test_a_completion_is_for_an_argument_that_there_is(prompt: str, argument: str) -> None:
+def test_a_completion_for_an_unknown_argument_is_rejected(prompt: str, argument: str) -> None:
     features = Features()
 
     @features.prompt()
@@ -292,7 +292,7 @@ SPHINX = """Move it.
 
 
 @pytest.mark.parametrize("docstring", [GOOGLE, GOOGLE_NARROW, NUMPY, SPHINX])
-def test_a_docstring_of_each_usual_layout_is_read(docstring: str) -> None:
+def test_docstrings_in_every_common_layout_are_parsed(docstring: str) -> None:
     def move() -> None:
         pass
 
@@ -301,7 +301,7 @@ def test_a_docstring_of_each_usual_layout_is_read(docstring: str) -> None:
     assert read_parameter_texts(move) == {"thing": "What to move.", "way": "Where to: up or down."}
 
 
-def test_parameters_that_share_a_text_each_get_it() -> None:
+def test_parameters_that_share_a_description_both_get_it() -> None:
     def move() -> None:
         """Move it.
 
@@ -314,7 +314,7 @@ def test_parameters_that_share_a_text_each_get_it() -> None:
     assert read_parameter_texts(move) == {"x": "Where to.", "y": "Where to."}
 
 
-def test_words_with_colons_are_no_section() -> None:
+def test_words_followed_by_a_colon_are_not_a_section() -> None:
     def move() -> None:
         """Move it.
 

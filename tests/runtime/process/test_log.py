@@ -36,7 +36,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 @pytest.mark.parametrize(
     "character", ["\0", "\t", "\n", "\r", "\x1b", "\x7f", "\x85", "\x9b", "\u200b", "\u202e"]
 )
-def test_no_control_or_invisible_character_reaches_the_log(character: str) -> None:
+def test_control_and_invisible_characters_are_escaped_in_the_log(character: str) -> None:
     line = format_line("error", f"a{character}b")
     assert line.endswith("b\n")
     assert line[:-1].isprintable()
@@ -51,13 +51,13 @@ def test_a_line_is_at_most_one_kilobyte(text: str) -> None:
     assert line.endswith("\n")
 
 
-def test_the_place_of_an_error_with_a_long_text_is_on_the_line() -> None:
+def test_the_location_of_an_error_with_a_long_message_is_logged() -> None:
     with pytest.raises(ValueError, match="x") as raised:
         int("x" + "\x1b" * 4_000)
     assert "test_log.py:" in format_line("error", describe_error(raised.value))
 
 
-def test_an_error_without_a_readable_text_is_described() -> None:
+def test_an_error_whose_str_fails_is_described() -> None:
     class UnreadableError(Exception):
         def __str__(self) -> str:
             raise RuntimeError
@@ -65,7 +65,7 @@ def test_an_error_without_a_readable_text_is_described() -> None:
     assert describe_error(UnreadableError()) == "UnreadableError: (no text: its __str__ failed)"
 
 
-def test_a_secret_is_masked_before_a_text_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_masked_before_a_text_is_truncated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "_hide", lambda text: text.replace("canary-0123456789", "***"))
     for length in range(MAX_ERROR_TEXT - 20, MAX_ERROR_TEXT + 1):
         error = ValueError("x" * length + "canary-0123456789")
@@ -74,7 +74,7 @@ def test_a_secret_is_masked_before_a_text_is_cut(monkeypatch: pytest.MonkeyPatch
         assert "cana" not in format_line("error", "x" * length + "canary-0123456789")
 
 
-def test_lines_beyond_the_limit_of_a_second_are_counted() -> None:
+def test_lines_above_the_limit_per_second_are_counted() -> None:
     now, written = [10.0], list[str]()
     limit = LineLimit(written.append, clock=lambda: now[0])
     for number in range(MAX_LINES_PER_SECOND + 3):
@@ -86,7 +86,7 @@ def test_lines_beyond_the_limit_of_a_second_are_counted() -> None:
     assert written[-2:] == [f"warning: 3 lines were dropped because {reason}\n", "next\n"]
 
 
-def test_a_queue_writes_everything_that_is_read(pipe: tuple[int, int]) -> None:
+def test_a_queue_writes_all_lines(pipe: tuple[int, int]) -> None:
     queue = OutputQueue(pipe[1], "stderr")
     for number in range(100):
         queue.put(f"{number}\n".encode())
@@ -95,7 +95,7 @@ def test_a_queue_writes_everything_that_is_read(pipe: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("line", [b"x\n", b"x" * 2_000 + b"\n"], ids=["many", "long"])
-def test_a_queue_that_nobody_reads_is_bounded_and_counts(
+def test_an_unread_queue_is_bounded_and_counts_dropped_lines(
     pipe: tuple[int, int], line: bytes
 ) -> None:
     queue = OutputQueue(pipe[1], "stderr")
@@ -113,7 +113,7 @@ def test_a_queue_that_nobody_reads_is_bounded_and_counts(
     assert len(read) < MAX_QUEUED_BYTES + 200_000
 
 
-def test_a_line_longer_than_the_queue_is_written_where_somebody_reads(
+def test_a_line_longer_than_the_queue_is_written(
     pipe: tuple[int, int],
 ) -> None:
     queue = OutputQueue(pipe[1], "stderr")
@@ -125,7 +125,7 @@ def test_a_line_longer_than_the_queue_is_written_where_somebody_reads(
     assert queue.flush(SECONDS)
 
 
-def test_a_queue_survives_that_its_reader_leaves() -> None:
+def test_a_queue_survives_a_closed_reader() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     queue = OutputQueue(writing, "stderr")
@@ -135,7 +135,7 @@ def test_a_queue_survives_that_its_reader_leaves() -> None:
     os.close(writing)
 
 
-def test_a_queue_writes_to_a_pipe_that_another_process_made_non_blocking(
+def test_a_queue_writes_to_a_non_blocking_pipe(
     pipe: tuple[int, int],
 ) -> None:
     os.set_blocking(pipe[1], False)
@@ -148,7 +148,7 @@ def test_a_queue_writes_to_a_pipe_that_another_process_made_non_blocking(
     assert queue.flush(SECONDS)
 
 
-def test_a_queue_without_a_thread_tries_again(
+def test_a_queue_retries_when_its_thread_cannot_start(
     pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_: object) -> None:
@@ -163,7 +163,7 @@ def test_a_queue_without_a_thread_tries_again(
     assert os.read(pipe[0], 100) == b"one\ntwo\n"
 
 
-def test_a_package_whose_path_begins_like_ours_is_not_ours() -> None:
+def test_a_package_whose_path_starts_like_mcpgen_is_a_handlers_package() -> None:
     ours = PACKAGE_FOLDER.rstrip(os.sep)
     assert _find_handlers_folder(f"{ours}_shop/handlers/a.py") == f"{ours}_shop/handlers/"
     assert _find_handlers_folder(f"{ours}/runtime/handlers/features.py") == ""

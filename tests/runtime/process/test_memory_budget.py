@@ -61,7 +61,7 @@ def run(scenario: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(bounded())
 
 
-def test_a_call_waits_until_there_is_memory() -> None:
+def test_a_call_waits_until_memory_is_available() -> None:
     async def scenario() -> None:
         budget = room(2)
         calls = Calls(budget)
@@ -92,7 +92,7 @@ def test_clients_take_turns() -> None:
     run(scenario)
 
 
-def test_a_call_that_is_cancelled_leaves_its_turn_to_others() -> None:
+def test_a_cancelled_call_yields_its_turn() -> None:
     async def scenario() -> None:
         budget = room(1)
         calls = Calls(budget)
@@ -109,7 +109,7 @@ def test_a_call_that_is_cancelled_leaves_its_turn_to_others() -> None:
     run(scenario)
 
 
-def test_a_call_that_is_cancelled_as_its_turn_comes_returns_the_memory() -> None:
+def test_a_call_cancelled_on_its_turn_releases_the_memory() -> None:
     async def scenario() -> None:
         budget = room(1)
         calls = Calls(budget)
@@ -126,7 +126,7 @@ def test_a_call_that_is_cancelled_as_its_turn_comes_returns_the_memory() -> None
     run(scenario)
 
 
-def test_a_task_that_has_memory_never_waits() -> None:
+def test_a_task_that_already_reserved_memory_does_not_wait() -> None:
     async def scenario() -> None:
         budget = room(1)
 
@@ -141,7 +141,7 @@ def test_a_task_that_has_memory_never_waits() -> None:
     run(scenario)
 
 
-def test_a_response_beyond_the_budget_is_read_alone() -> None:
+def test_a_response_larger_than_the_budget_is_read_exclusively() -> None:
     async def scenario() -> None:
         budget = MemoryBudget(SIZE)
         calls = Calls(budget)
@@ -155,7 +155,7 @@ def test_a_response_beyond_the_budget_is_read_alone() -> None:
     run(scenario)
 
 
-def test_unread_answers_make_calls_wait() -> None:
+def test_unread_responses_delay_new_calls() -> None:
     async def scenario() -> None:
         budget = room(2)
         calls = Calls(budget)

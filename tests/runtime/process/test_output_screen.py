@@ -17,7 +17,7 @@ def screen() -> OutputScreen:
     return OutputScreen(lambda: redactor)
 
 
-def test_text_is_cleaned_and_structured_content_is_not() -> None:
+def test_hidden_characters_are_removed_from_text_only() -> None:
     result = {
         "content": [
             {"type": "text", "text": f'{{"a":"{HIDDEN}b"}}'},
@@ -34,12 +34,12 @@ def test_text_is_cleaned_and_structured_content_is_not() -> None:
     assert shown["_meta"] == {"mine": 1, REMOVED_KEY: 2}
 
 
-def test_a_result_without_such_characters_stays_the_same_object() -> None:
+def test_a_result_without_hidden_characters_is_returned_unchanged() -> None:
     result: dict[str, Any] = {"content": [{"type": "text", "text": "plain"}]}
     assert screen().make_readable(result) is result
 
 
-def test_secrets_are_masked_and_types_stay() -> None:
+def test_secrets_are_masked_and_types_are_kept() -> None:
     message = {
         "jsonrpc": "2.0",
         "id": SECRET,
@@ -60,5 +60,5 @@ def test_secrets_are_masked_and_types_stay() -> None:
     assert screen().mask(message)["id"] == SECRET  # the client's own
 
 
-def test_a_blob_that_is_no_base64_is_masked_as_text() -> None:
+def test_a_blob_that_is_not_base64_is_masked_as_text() -> None:
     assert screen().mask({"blob": f"{SECRET}!"}) == {"blob": "***!"}

@@ -47,7 +47,7 @@ def run_watched(*work: Any, **options: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("block", [block_in_python, block_in_c])
-def test_a_delay_is_reported_with_its_place(block: Any, monkeypatch: Any) -> None:
+def test_a_delay_is_reported_with_its_location(block: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(watchdog, "PACKAGE_FOLDER", __file__.rpartition("/")[0])
     (report,) = run_watched(block)
     assert report.startswith("the event loop was late by ")
@@ -56,7 +56,7 @@ def test_a_delay_is_reported_with_its_place(block: Any, monkeypatch: Any) -> Non
     assert "test_watchdog.py:" in report
 
 
-def test_the_call_is_named(monkeypatch: Any) -> None:
+def test_a_delay_is_reported_with_its_call(monkeypatch: Any) -> None:
     monkeypatch.setattr(watchdog, "PACKAGE_FOLDER", __file__.rpartition("/")[0])
 
     def _run(request: _Call) -> None:
@@ -92,12 +92,14 @@ def test_an_idle_loop_and_short_work_are_not_reported() -> None:
 @pytest.mark.parametrize(
     ("text", "seconds"), [("", 0.1), ("250", 0.25), ("0", 0.0), ("-1", 0.0), ("soon", 0.1)]
 )
-def test_the_threshold_is_a_setting(text: str, seconds: float, monkeypatch: Any) -> None:
+def test_the_threshold_is_read_from_the_environment(
+    text: str, seconds: float, monkeypatch: Any
+) -> None:
     monkeypatch.setenv(watchdog.SETTING, text)
     assert watchdog._read_late_seconds() == seconds
 
 
-def test_zero_turns_it_off() -> None:
+def test_a_threshold_of_zero_disables_the_watchdog() -> None:
     reports: list[str] = []
 
     async def scenario() -> None:
@@ -120,7 +122,7 @@ class _ClearedLate(threading.Event):
         super().clear()
 
 
-def test_an_end_during_a_check_is_not_taken_for_a_delay() -> None:
+def test_stopping_during_a_check_is_not_reported_as_a_delay() -> None:
     reports: list[str] = []
     responded = _ClearedLate()
 

@@ -15,7 +15,7 @@ def test_work_is_done_in_another_thread() -> None:
     asyncio.run(scenario())
 
 
-def test_who_asks_for_more_than_is_left_waits_in_turn() -> None:
+def test_waiting_requests_for_the_budget_are_served_in_order() -> None:
     async def scenario() -> None:
         budget, order = DecodingBudget(10), list[str]()
 
@@ -38,7 +38,7 @@ def test_who_asks_for_more_than_is_left_waits_in_turn() -> None:
     asyncio.run(scenario())
 
 
-def test_who_gives_up_waiting_leaves_the_turn_to_the_next() -> None:
+def test_a_cancelled_waiter_yields_its_turn_to_the_next() -> None:
     async def scenario() -> None:
         budget = DecodingBudget(10)
         await budget.take("a", 9)

@@ -22,7 +22,7 @@ def call(principal: str = "ada", method: str = "tools/call", **params: Any) -> R
 
 
 @pytest.mark.requirement("N063", "N064")
-def test_what_is_sealed_is_opened_for_the_same_call() -> None:
+def test_a_sealed_state_opens_for_the_same_call() -> None:
     state_cipher = KeyRingCipher((NEW,))
     sealed = state_cipher.seal({"answers": {"a": 1}}, call(arguments={"x": 1}))
     assert state_cipher.open(sealed, call(arguments={"x": 1})) == {"answers": {"a": 1}}
@@ -41,7 +41,9 @@ def test_what_is_sealed_is_opened_for_the_same_call() -> None:
     ],
     ids=str,
 )
-def test_another_principal_method_or_argument_is_refused(other: dict[str, Any]) -> None:
+def test_a_state_is_rejected_for_another_principal_method_or_argument(
+    other: dict[str, Any],
+) -> None:
     state_cipher = KeyRingCipher((NEW,))
     sealed = state_cipher.seal({}, call(arguments={"x": 1}))
     with pytest.raises(ProtocolError) as caught:
@@ -49,7 +51,7 @@ def test_another_principal_method_or_argument_is_refused(other: dict[str, Any]) 
     assert caught.value.code == -32602
 
 
-def test_order_of_arguments_progress_and_answers_make_no_difference() -> None:
+def test_the_order_of_arguments_and_the_metadata_do_not_affect_a_state() -> None:
     state_cipher = KeyRingCipher((NEW,))
     sealed = state_cipher.seal({}, call(arguments={"x": 1, "y": 2}, _meta={"progressToken": 1}))
     again = call(arguments={"y": 2, "x": 1}, inputResponses={"k": {}}, requestState=sealed)
@@ -57,7 +59,7 @@ def test_order_of_arguments_progress_and_answers_make_no_difference() -> None:
 
 
 @pytest.mark.requirement("N064")
-def test_a_state_ends_with_its_time() -> None:
+def test_a_state_expires() -> None:
     now = [1000.0]
     state_cipher = KeyRingCipher((NEW,), lifetime_seconds=60, clock=lambda: now[0])
     first, second = state_cipher.seal({}, call()), state_cipher.seal({}, call())
@@ -69,7 +71,7 @@ def test_a_state_ends_with_its_time() -> None:
 
 
 @pytest.mark.requirement("N063")
-def test_a_key_can_be_replaced_without_losing_what_is_under_way() -> None:
+def test_states_sealed_with_the_old_key_open_during_key_rotation() -> None:
     before, during, after = KeyRingCipher((OLD,)), KeyRingCipher((NEW, OLD)), KeyRingCipher((NEW,))
     old, new = before.seal({"n": 1}, call()), during.seal({"n": 2}, call())
     assert during.open(old, call()) == {"n": 1}
@@ -79,7 +81,7 @@ def test_a_key_can_be_replaced_without_losing_what_is_under_way() -> None:
 
 
 @pytest.mark.requirement("N063")
-def test_every_bit_of_a_state_counts() -> None:
+def test_a_state_with_a_flipped_bit_is_rejected() -> None:
     state_cipher = KeyRingCipher((NEW,))
     sealed = state_cipher.seal({"n": 1}, call())
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -92,7 +94,7 @@ def test_every_bit_of_a_state_counts() -> None:
 
 @pytest.mark.requirement("N063")
 @pytest.mark.parametrize("text", ["hunter2", "x" * 5000])
-def test_the_client_cannot_read_what_it_carries(text: str) -> None:
+def test_a_sealed_state_is_not_readable(text: str) -> None:
     sealed = KeyRingCipher((NEW,)).seal({"secret": text}, call(arguments={"password": text}))
     raw = urlsafe_b64decode(sealed + "===")
     assert b"hunter2" not in raw
@@ -101,7 +103,7 @@ def test_the_client_cannot_read_what_it_carries(text: str) -> None:
 
 
 @pytest.mark.requirement("N063")
-def test_a_state_that_is_cut_or_made_up_is_refused() -> None:
+def test_a_truncated_or_forged_state_is_rejected() -> None:
     state_cipher = KeyRingCipher((NEW,))
     sealed = state_cipher.seal({"n": 1}, call())
     plain = urlsafe_b64encode(b'\x02{"until": 9e9, "state": {"n": 2}}').decode().rstrip("=")
@@ -113,7 +115,7 @@ def test_a_state_that_is_cut_or_made_up_is_refused() -> None:
 
 
 @pytest.mark.requirement("N064")
-def test_a_state_counts_once() -> None:
+def test_a_state_opens_only_once() -> None:
     state_cipher = KeyRingCipher((NEW,))
     sealed = state_cipher.seal({"n": 1}, call())
     assert state_cipher.open(sealed, call()) == {"n": 1}
@@ -122,7 +124,7 @@ def test_a_state_counts_once() -> None:
 
 
 @pytest.mark.requirement("N064")
-def test_what_a_process_remembers_is_bounded_and_nothing_counts_twice(
+def test_the_memory_of_used_states_is_bounded_without_allowing_replays(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sealing, "MAX_USED_STATES", 10)
@@ -140,7 +142,7 @@ def test_what_a_process_remembers_is_bounded_and_nothing_counts_twice(
     assert state_cipher.open(state_cipher.seal({"n": 1}, call()), call()) == {"n": 1}
 
 
-def test_a_state_of_another_server_with_the_same_keys_is_refused() -> None:
+def test_a_state_of_another_server_with_the_same_keys_is_rejected() -> None:
     sealed = KeyRingCipher((NEW,)).seal({}, call())
     other = call()
     other.connection.definition = other.connection.definition.replace(
@@ -150,7 +152,7 @@ def test_a_state_of_another_server_with_the_same_keys_is_refused() -> None:
         KeyRingCipher((NEW,)).open(sealed, other)
 
 
-def test_nothing_is_sealed_without_encryption(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sealing_without_cryptography_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     sealed = KeyRingCipher((NEW,)).seal({}, call())
     for module in ("cryptography.exceptions", "cryptography.hazmat.primitives.ciphers.aead"):
         monkeypatch.setitem(sys.modules, module, None)
@@ -162,24 +164,24 @@ def test_nothing_is_sealed_without_encryption(monkeypatch: pytest.MonkeyPatch) -
     assert caught.value.code == -32602
 
 
-def test_the_ring_comes_from_the_environment() -> None:
+def test_the_key_ring_is_read_from_the_environment() -> None:
     ring = {"KEYS": f" {NEW.decode()} , {OLD.decode()},"}
     sealed = KeyRingCipher((OLD,)).seal({"n": 1}, call())
     assert KeyRingCipher.from_environment("KEYS", ring).open(sealed, call()) == {"n": 1}
 
 
-def test_a_short_key_is_refused_with_a_way_to_make_one() -> None:
+def test_a_short_key_is_rejected_with_the_command_to_create_one() -> None:
     with pytest.raises(ConfigurationError, match=r"KEYS is shorter than 32.*openssl"):
         KeyRingCipher.from_environment("KEYS", {"KEYS": "hunter2"})
 
 
 @pytest.mark.parametrize("keys", [" , ", "x" * 40 + ",short", "x" * 40 + "\x1b", "\udcff" * 40])
-def test_a_ring_that_is_none_is_refused(keys: str) -> None:
+def test_an_invalid_key_ring_is_rejected(keys: str) -> None:
     with pytest.raises(ConfigurationError, match="KEYS"):
         KeyRingCipher.from_environment("KEYS", {"KEYS": keys})
 
 
-def test_without_a_ring_each_process_has_a_key_of_its_own() -> None:
+def test_each_process_without_a_key_ring_has_its_own_key() -> None:
     sealed = KeyRingCipher.from_environment("KEYS", {}).seal({}, call())
     with pytest.raises(ProtocolError):
         KeyRingCipher.from_environment("KEYS", {}).open(sealed, call())

@@ -44,13 +44,13 @@ class Waiting:
         return asyncio.run(polling.call(self.ask, around, context))
 
 
-def test_the_first_answer_in_the_awaited_state_is_given_at_once() -> None:
+def test_a_result_in_the_awaited_state_is_returned_immediately() -> None:
     waiting = Waiting({"state": "done"})
     assert waiting.wait() == {"state": "done"}
     assert (waiting.now, waiting.progress) == (101.0, [])
 
 
-def test_each_wait_is_told() -> None:
+def test_each_wait_reports_progress() -> None:
     waiting = Waiting({"state": "new"}, {}, {"state": "done", "n": 1})
     assert waiting.wait() == {"state": "done", "n": 1}
     assert waiting.progress == [
@@ -60,7 +60,7 @@ def test_each_wait_is_told() -> None:
     assert waiting.api.notes == ("said of this answer",)
 
 
-def test_after_the_timeout_the_last_answer_is_given_with_a_note() -> None:
+def test_after_the_timeout_the_last_result_is_returned_with_a_note() -> None:
     waiting = Waiting(*[{"state": "new"}] * 9)
     assert waiting.wait() == {"state": "new"}
     assert waiting.now == 110.0  # no wait is begun that would end after the timeout
@@ -79,7 +79,9 @@ def test_after_the_timeout_the_last_answer_is_given_with_a_note() -> None:
         ("text", [1], False),
     ],
 )
-def test_a_member_is_compared_as_json(answer: Any, values: list[Any], is_awaited: bool) -> None:
+def test_the_polled_member_is_compared_as_json(
+    answer: Any, values: list[Any], is_awaited: bool
+) -> None:
     waiting = Waiting(*[answer] * 9)
     waiting.wait(until=["job", "n"], values=values)
     assert (len(waiting.answers) == 8) is is_awaited

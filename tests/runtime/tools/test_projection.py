@@ -31,11 +31,11 @@ def narrowed(value: Any, **entry: Any) -> tuple[Any, tuple[str, ...]]:
         ({"id": {}}, "plain text", "plain text"),
     ],
 )
-def test_what_is_selected_stays(select: Any, value: Any, kept: Any) -> None:
+def test_only_selected_members_are_kept(select: Any, value: Any, kept: Any) -> None:
     assert narrowed(value, select=select) == (kept, ())
 
 
-def test_lists_are_cut_and_the_model_is_told_how_to_go_on() -> None:
+def test_lists_are_truncated_with_a_note_how_to_get_the_rest() -> None:
     value = {"items": [1, 2, 3], "tags": ["a"], "inner": {"list": [1, 2, 3]}}
     kept, notes = narrowed(value, max_items=2, rest="Ask for `page` 2.")
     assert kept == {"items": [1, 2], "tags": ["a"], "inner": {"list": [1, 2, 3]}}
@@ -52,12 +52,12 @@ def test_lists_are_cut_and_the_model_is_told_how_to_go_on() -> None:
         {"text": "é" * 400},
     ],
 )
-def test_a_result_never_has_more_bytes_than_it_may(value: Any) -> None:
+def test_a_result_never_exceeds_max_bytes(value: Any) -> None:
     kept, notes = narrowed(value, max_bytes=256)
     assert len(json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()) <= 256
     assert notes
     assert type(kept) is type(value)
 
 
-def test_what_fits_is_not_touched() -> None:
+def test_a_result_within_the_limit_is_unchanged() -> None:
     assert narrowed({"text": "é" * 100}, max_bytes=256) == ({"text": "é" * 100}, ())

@@ -66,7 +66,7 @@ def call(run, make_client, arguments: dict[str, Any], **changes: Any) -> ToolRes
     return run(registry.call("list_pets", arguments, SimpleNamespace(owner=None)))
 
 
-def test_arguments_reach_the_wire_under_their_wire_names(run, make_client, upstream) -> None:
+def test_arguments_are_sent_under_their_wire_names(run, make_client, upstream) -> None:
     result = call(run, make_client, {"petStatus": "sold"})
     assert upstream.only_request.url == "https://petstore.example/v1/pets?status=sold"
     assert result == ToolResult((Text('{"ok":true}'),), {"ok": True})
@@ -84,16 +84,14 @@ def test_arguments_reach_the_wire_under_their_wire_names(run, make_client, upstr
         ({"petStatus": "x", "api_key": 1}, "`/api_key` is not known"),
     ],
 )
-def test_arguments_that_break_the_schema_send_nothing(
-    run, make_client, upstream, arguments, problem
-) -> None:
+def test_invalid_arguments_send_nothing(run, make_client, upstream, arguments, problem) -> None:
     with pytest.raises(InvalidArgumentsError) as refusal:
         call(run, make_client, arguments)
     assert problem in refusal.value.problems[0]
     assert upstream.requests == []
 
 
-def test_fuller_schema_is_validated_where_the_contract_has_one(run, make_client, upstream) -> None:
+def test_the_full_input_schema_is_used_for_validation(run, make_client, upstream) -> None:
     fuller = {
         "type": "object",
         "required": ["petStatus"],
@@ -104,7 +102,7 @@ def test_fuller_schema_is_validated_where_the_contract_has_one(run, make_client,
     assert upstream.requests == []
 
 
-def test_unknown_tool_is_its_own_error(run, make_client) -> None:
+def test_an_unknown_tool_raises_unknown_tool_error(run, make_client) -> None:
     with pytest.raises(UnknownToolError):
         run(
             ToolRegistry([handled(group())], make_client()).call(
@@ -158,14 +156,14 @@ def test_unknown_tool_is_its_own_error(run, make_client) -> None:
         ),
     ],
 )
-def test_answer_becomes_content_of_its_kind(
+def test_a_response_becomes_content_of_its_type(
     run, make_client, upstream, response, changes, expected
 ) -> None:
     upstream.outcomes = (response,)
     assert call(run, make_client, {"petStatus": "x"}, **changes) == expected
 
 
-def test_empty_answer_of_a_tool_that_promises_an_object_is_an_empty_object(
+def test_an_empty_response_of_a_tool_with_an_object_result_is_an_empty_object(
     run, make_client, upstream
 ) -> None:
     upstream.outcomes = (HttpResponse(204),)
@@ -173,9 +171,7 @@ def test_empty_answer_of_a_tool_that_promises_an_object_is_an_empty_object(
     assert call(run, make_client, {"petStatus": "x"}, listing=listing).structured_content == {}
 
 
-def test_content_that_the_document_does_not_promise_is_still_shown(
-    run, make_client, upstream
-) -> None:
+def test_undocumented_content_is_returned(run, make_client, upstream) -> None:
     tools = group()
 
     @tools.handler("list_pets")
@@ -187,7 +183,7 @@ def test_content_that_the_document_does_not_promise_is_still_shown(
     assert result.structured_content == {"ok": True}
 
 
-def test_error_of_the_api_is_a_result_with_its_status(run, make_client, upstream) -> None:
+def test_an_api_error_is_an_error_result_with_its_status(run, make_client, upstream) -> None:
     upstream.outcomes = (HttpResponse(429, (("Retry-After", "90.5"), *JSON), b'{"title":"Slow"}'),)
     result = call(run, make_client, {"petStatus": "x"})
     assert result.is_error
@@ -195,7 +191,7 @@ def test_error_of_the_api_is_a_result_with_its_status(run, make_client, upstream
     assert result.meta == {"mcpgen/status": 429}
 
 
-def test_error_with_a_wait_tells_it_in_milliseconds(run, make_client, upstream) -> None:
+def test_retry_after_is_returned_in_milliseconds(run, make_client, upstream) -> None:
     upstream.outcomes = (HttpResponse(429, (("Retry-After", "90"),)),)
     result = call(run, make_client, {"petStatus": "x"})
     assert result.meta == {"mcpgen/status": 429, "mcpgen/retryAfterMs": 90_000}
@@ -208,7 +204,7 @@ def test_error_with_a_wait_tells_it_in_milliseconds(run, make_client, upstream) 
         (ConfigurationError("set PETSTORE_BASE_URL"), "set PETSTORE_BASE_URL."),
     ],
 )
-def test_exception_of_a_handler_becomes_a_result(run, make_client, error, text) -> None:
+def test_an_exception_in_a_handler_becomes_an_error_result(run, make_client, error, text) -> None:
     tools = group()
 
     @tools.handler("list_pets")
@@ -221,7 +217,9 @@ def test_exception_of_a_handler_becomes_a_result(run, make_client, error, text) 
     assert result.content[0].text.endswith(text)
 
 
-def test_bug_in_a_handler_is_logged_and_told_by_reference_only(run, make_client, capsys) -> None:
+def test_a_bug_in_a_handler_is_logged_and_returned_only_as_a_reference(
+    run, make_client, capsys
+) -> None:
     tools = group()
 
     @tools.handler("list_pets")
@@ -240,7 +238,7 @@ def test_bug_in_a_handler_is_logged_and_told_by_reference_only(run, make_client,
 @pytest.mark.parametrize(
     "error", [ProtocolError(-32602, "no"), ClientCannotError("no"), asyncio.CancelledError()]
 )
-def test_what_belongs_to_the_protocol_passes_through(run, make_client, error) -> None:
+def test_protocol_errors_pass_through(run, make_client, error) -> None:
     tools = group()
 
     @tools.handler("list_pets")
@@ -277,12 +275,12 @@ async def _no_context(*, pet_status: str, limit: Any = ABSENT) -> None: ...
         SimpleNamespace(owner=None),
     ],
 )
-def test_handler_that_disagrees_with_its_contract_is_refused_at_import(function: Any) -> None:
+def test_a_handler_that_disagrees_with_its_contract_is_rejected_at_import(function: Any) -> None:
     with pytest.raises(ConfigurationError, match="list_pets"):
         group().handler("list_pets")(function)
 
 
-def test_handler_without_contract_and_contract_without_handler_are_refused(make_client) -> None:
+def test_missing_and_duplicate_handlers_are_rejected(make_client) -> None:
     with pytest.raises(ConfigurationError, match="no contract"):
         group().handler("other")
     with pytest.raises(ConfigurationError, match="no handler for `list_pets`"):
@@ -325,7 +323,7 @@ def test_group_is_loaded_from_the_file_beside_its_module(tmp_path, monkeypatch, 
 
 
 @pytest.mark.parametrize("content", [None, "{", "[]", '{"tools":{}}', '{"tag":"x","tools":[]}'])
-def test_missing_or_damaged_contract_is_told(tmp_path, monkeypatch, content) -> None:
+def test_a_missing_or_damaged_contract_is_reported(tmp_path, monkeypatch, content) -> None:
     package = f"damaged_{abs(hash(content))}"
     (tmp_path / f"{package}.py").write_text(MODULE)
     if content is not None:

@@ -29,14 +29,14 @@ def shape(schema: Any = None, result_key: str = "") -> ResultShape:
     return ResultShape("GET /pets", result_key, output=schema and SchemaValidator(schema))
 
 
-def test_response_that_fits_its_schema_comes_without_a_note() -> None:
+def test_a_valid_response_has_no_note() -> None:
     result = make_result({"id": 1, "more": "x"}, shape(PET))
     assert result.structured_content == {"id": 1, "more": "x"}
     assert result.content == (Text('{"id":1,"more":"x"}'),)
     assert result.meta == {}
 
 
-def test_response_that_departs_from_its_schema_is_whole_in_text_and_fits_in_structure() -> None:
+def test_an_invalid_response_is_kept_in_text_and_adapted_in_structured_content() -> None:
     result = make_result({"id": "seven", "tags": ["a", 2]}, shape(PET))
     assert result.structured_content == {"id": None, "tags": ["a", None]}
     assert result.content[0] == Text('{"id":"seven","tags":["a",2]}')
@@ -45,7 +45,7 @@ def test_response_that_departs_from_its_schema_is_whole_in_text_and_fits_in_stru
     assert not result.is_error
 
 
-def test_place_inside_a_place_that_gave_way_is_passed_over() -> None:
+def test_a_member_inside_an_adapted_value_is_skipped() -> None:
     schema = {
         "properties": {"a": {"type": ["string", "null"], "properties": {"b": {"type": "string"}}}}
     }
@@ -53,7 +53,7 @@ def test_place_inside_a_place_that_gave_way_is_passed_over() -> None:
     assert result.structured_content == {"a": None}
 
 
-def test_structure_that_cannot_be_made_to_fit_is_empty_rather_than_refused() -> None:
+def test_structured_content_that_cannot_be_adapted_is_empty() -> None:
     result = make_result({"id": "x"}, shape({"properties": {"id": {"type": "integer"}}}))
     assert result.structured_content == {}
     assert result.content[0] == Text('{"id":"x"}')
@@ -65,25 +65,25 @@ def test_list_is_wrapped_and_checked_under_its_key() -> None:
     assert make_result(5, shape(schema, "result")).structured_content == {"result": None}
 
 
-def test_content_of_a_handwritten_handler_stands_as_it_is() -> None:
+def test_content_of_a_handwritten_handler_is_unchanged() -> None:
     assert make_result(Text("\u200b"), shape()).content == (Text("\u200b"),)
     ready = ToolResult((Text("a"),), {"b": 1})
     assert make_result(ready, shape()) is ready
 
 
-def test_bytes_that_should_be_text_come_with_a_note() -> None:
+def test_undecodable_text_is_returned_with_a_note() -> None:
     result = make_result(Media(b"x", "text/plain", "It is text."), shape())
     assert result.content[1] == Text("It is text.")
 
 
-def test_object_of_thousands_of_names_shows_the_first_ones() -> None:
+def test_an_object_with_thousands_of_members_is_truncated() -> None:
     short = shorten({f"name{i}": i for i in range(50_000)})
     assert len(short.text) < 100_000
     assert short.value["name0"] == 0
     assert "of 50,000 members" in short.notes[0]
 
 
-def test_deep_value_is_cut_in_linear_time() -> None:
+def test_a_deep_value_is_truncated_in_linear_time() -> None:
     value: Any = ["x" * 100] * 80_000
     for _ in range(100):
         value = {"a": value}
@@ -100,20 +100,20 @@ def test_deep_value_is_cut_in_linear_time() -> None:
     assert sum(measured) < 10 * 8_300_000
 
 
-def test_long_text_is_cut_with_a_note() -> None:
+def test_a_long_text_is_truncated_with_a_note() -> None:
     result = make_result("x" * 100_001, shape())
     assert len(result.content[0].text) == 100_000
     assert result.content[1].text == "Cut: this is 100,000 of 100,001 characters."
     assert result.meta == {"mcpgen/truncated": True}
 
 
-def test_stream_that_went_on_is_told() -> None:
+def test_an_unfinished_stream_is_reported_with_a_note() -> None:
     result = make_result("data: 1\n\n", shape(), is_cut_off=True)
     assert "went on" in result.content[1].text
     assert result.meta == {"mcpgen/truncated": True}
 
 
-def test_long_json_is_cut_by_items_and_stays_json() -> None:
+def test_long_json_is_truncated_by_items_and_stays_valid() -> None:
     value = {"items": [{"id": number, "text": "x" * 50} for number in range(5_000)], "next": "abc"}
     result = make_result(value, shape())
     assert result.structured_content is not None
@@ -136,7 +136,7 @@ def test_long_json_is_cut_by_items_and_stays_json() -> None:
         ([["x" * 200]], None),
     ],
 )
-def test_bound_is_kept_where_there_is_something_to_cut(value: Any, expected: Any) -> None:
+def test_shorten_respects_the_bound_if_something_can_be_cut(value: Any, expected: Any) -> None:
     short = shorten(value, 40)
     if expected is not None:
         assert short.value == expected
@@ -145,7 +145,7 @@ def test_bound_is_kept_where_there_is_something_to_cut(value: Any, expected: Any
 
 
 @pytest.mark.parametrize("character", ["x", "é", "語", "𝄞", '"', "\n", "\x01"])
-def test_bound_is_used_up_in_its_own_unit_and_never_passed(character: str) -> None:
+def test_the_bound_is_used_up_in_its_own_unit_and_never_exceeded(character: str) -> None:
     for value in ({"text": character * 900, "a": 1}, [character * 5] * 900, [[character * 900]]):
         most_in_an_item = 5 * 6 + 3
         in_characters = len(shorten(value, 600).text)
@@ -163,7 +163,7 @@ JSON = st.recursive(
 
 
 @given(JSON, st.integers(20, 400))
-def test_what_is_left_is_always_a_part_of_what_was(value: Any, bound: int) -> None:
+def test_a_shortened_value_is_part_of_the_original(value: Any, bound: int) -> None:
     short = shorten(value, bound)
     assert msgspec.json.decode(short.text) == short.value
     assert is_part_of(short.value, value)

@@ -14,15 +14,15 @@ LINES = [json.dumps({"name": name}).encode() for name in ("get_pet", "list_pets"
 
 
 @pytest.mark.parametrize("name", ["code_scanning", "Code Scanning", " code-scanning "])
-def test_a_name_is_found_as_its_tag_is_written(name: str) -> None:
+def test_a_toolset_name_matches_its_tag_in_any_spelling(name: str) -> None:
     assert select_lines([name], TOOLSETS, LINES) == [LINES[2]]
 
 
-def test_several_are_joined_in_the_order_of_the_list() -> None:
+def test_several_toolsets_are_joined_in_list_order() -> None:
     assert select_lines(["code_scanning", "pets"], TOOLSETS, LINES) == LINES[:3]
 
 
-def test_all_is_every_tool_unless_a_toolset_is_called_so() -> None:
+def test_all_selects_every_tool_unless_a_toolset_has_this_name() -> None:
     assert select_lines(["all"], TOOLSETS, LINES) == LINES
     own = {**TOOLSETS, "all": {"tools": ["x"]}}
     assert select_lines(["all"], own, LINES) == [LINES[3]]
@@ -35,7 +35,7 @@ def test_all_is_every_tool_unless_a_toolset_is_called_so() -> None:
         ("zzz", "unknown toolset `zzz`; there are code_scanning, pets"),
     ],
 )
-def test_an_unknown_one_is_told_with_what_there_is(name: str, said: str) -> None:
+def test_an_unknown_toolset_is_reported_with_the_known_ones(name: str, said: str) -> None:
     with pytest.raises(UnknownToolsetError) as refused:
         select_lines(["pets", name], TOOLSETS, LINES)
     assert str(refused.value) == said

@@ -38,14 +38,14 @@ def test_only_members_that_the_schema_declares_are_renamed(
     assert rename_members(value, schema, root, NAMES) == sent
 
 
-def test_a_member_under_both_names_is_refused() -> None:
+def test_a_member_under_both_names_is_rejected() -> None:
     with pytest.raises(UnsendableError, match="`a-b` twice"):
         rename_members({"a_b": 1, "a-b": 2}, A_B, {}, NAMES)
     with pytest.raises(UnsendableError, match="`a-b` twice"):
         rename_members({"a-b": 2, "a_b": 1}, A_B, {}, NAMES)
 
 
-def test_a_deep_value_is_renamed_in_time_that_is_proportional_to_its_size() -> None:
+def test_renaming_a_deep_value_takes_linear_time() -> None:
     node = {"anyOf": [{"properties": {"x": {"$ref": "#/$defs/Node"}}} for _ in range(2)]}
     doubled = {f"D{n}": {"anyOf": [{"$ref": f"#/$defs/D{n + 1}"}] * 2} for n in range(40)}
     root = {"$defs": {"Node": node, **doubled, "D40": {"$ref": "#/$defs/Node"}}}

@@ -44,7 +44,7 @@ ONCE = {
 
 @pytest.mark.parametrize("decoder", DECODERS)
 @pytest.mark.parametrize("kind", TWICE)
-def test_an_object_with_a_name_twice_is_refused(decoder: str, kind: str) -> None:
+def test_an_object_with_a_duplicate_name_is_rejected(decoder: str, kind: str) -> None:
     with pytest.raises(UndecodableError, match="duplicate name") as caught:
         DECODERS[decoder](TWICE[kind])
     assert caught.value.code == -32600
@@ -52,7 +52,7 @@ def test_an_object_with_a_name_twice_is_refused(decoder: str, kind: str) -> None
 
 @pytest.mark.parametrize("decoder", DECODERS)
 @pytest.mark.parametrize("kind", ONCE)
-def test_other_objects_are_taken_as_they_are(decoder: str, kind: str) -> None:
+def test_objects_without_duplicate_names_are_decoded(decoder: str, kind: str) -> None:
     assert DECODERS[decoder](ONCE[kind]) == json.loads(ONCE[kind])
 
 
@@ -66,7 +66,7 @@ HALF_A_PAIR = {
 
 @pytest.mark.parametrize("decoder", DECODERS)
 @pytest.mark.parametrize("kind", HALF_A_PAIR)
-def test_half_a_surrogate_pair_is_no_text(decoder: str, kind: str) -> None:
+def test_an_unpaired_surrogate_is_rejected(decoder: str, kind: str) -> None:
     with pytest.raises(UndecodableError) as caught:
         DECODERS[decoder](HALF_A_PAIR[kind])
     assert caught.value.code == -32700
@@ -74,7 +74,7 @@ def test_half_a_surrogate_pair_is_no_text(decoder: str, kind: str) -> None:
 
 @pytest.mark.parametrize("decoder", DECODERS)
 @pytest.mark.parametrize("data", [b"[1e400]", b"[-1E+999]"])
-def test_a_number_that_no_float_holds_is_out_of_range(decoder: str, data: bytes) -> None:
+def test_a_number_outside_the_float_range_is_rejected(decoder: str, data: bytes) -> None:
     with pytest.raises(UndecodableError, match="out of range") as caught:
         DECODERS[decoder](data)
     assert caught.value.code == -32700
@@ -92,7 +92,7 @@ def test_an_integer_has_at_most_400_digits(decoder: str, start: int, sign: bytes
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-def test_digits_of_a_string_are_no_integer(decoder: str) -> None:
+def test_long_digit_strings_are_accepted(decoder: str) -> None:
     assert DECODERS[decoder](b'["%b"]' % (b"9" * 5000)) == ["9" * 5000]
 
 
@@ -112,7 +112,7 @@ READABLE = {
 
 @pytest.mark.parametrize("decoder", DECODERS)
 @pytest.mark.parametrize("kind", READABLE)
-def test_whoever_sent_too_much_learns_which_request_it_was(decoder: str, kind: str) -> None:
+def test_an_oversized_message_is_rejected_with_its_id(decoder: str, kind: str) -> None:
     data, request_id = READABLE[kind]
     with pytest.raises(UndecodableError) as caught:
         DECODERS[decoder](data)
@@ -128,7 +128,7 @@ LEVELS = {
 
 @pytest.mark.parametrize("decoder", DECODERS)
 @pytest.mark.parametrize("kind", LEVELS)
-def test_a_message_is_so_deep_and_no_deeper(decoder: str, kind: str) -> None:
+def test_a_message_above_the_maximum_depth_is_rejected(decoder: str, kind: str) -> None:
     opening, closing = LEVELS[kind]
     pairs = MAX_DEPTH // len(closing)
     data = opening * pairs + b"[]" + closing * pairs

@@ -50,7 +50,7 @@ def keys(requests: list[HttpRequest]) -> list[str]:
 
 @pytest.mark.parametrize("outcome", [BUSY, ConnectError("x"), DisconnectedError("x")])
 @pytest.mark.parametrize(("attempts", "requests"), [(1, 1), (2, 2), (None, 3)])
-def test_attempts_bound_the_requests(
+def test_attempts_limit_the_number_of_requests(
     make_client, upstream, run, outcome, attempts, requests
 ) -> None:
     upstream.outcomes = (outcome,)
@@ -100,7 +100,7 @@ class SecuredApi:
 @pytest.mark.usefixtures("secured_contract")
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize(("attempts", "most"), [(1, 2), (2, 2), (None, 2)])
-def test_refused_token_is_renewed_once(make_client, run, method, attempts, most) -> None:
+def test_a_rejected_token_is_renewed_once(make_client, run, method, attempts, most) -> None:
     api = SecuredApi(HttpResponse(401))
     client = make_client(ENVIRON)
     client._send = api.send
@@ -112,7 +112,7 @@ def test_refused_token_is_renewed_once(make_client, run, method, attempts, most)
 
 
 @pytest.mark.usefixtures("secured_contract")
-def test_renewed_token_starts_no_new_attempts(make_client, run) -> None:
+def test_renewing_a_token_does_not_reset_the_attempts(make_client, run) -> None:
     api = SecuredApi(BUSY, HttpResponse(401), BUSY)
     client = make_client(ENVIRON)
     client._send = api.send
@@ -122,7 +122,7 @@ def test_renewed_token_starts_no_new_attempts(make_client, run) -> None:
 
 
 @pytest.mark.usefixtures("secured_contract")
-def test_failing_token_endpoint_gets_one_request_a_call_and_then_none(make_client, run) -> None:
+def test_a_failing_token_endpoint_opens_only_its_own_circuit(make_client, run) -> None:
     api = SecuredApi(GOOD, token=BUSY)
     client = make_client(ENVIRON)
     client._send = api.send
@@ -139,7 +139,7 @@ def test_failing_token_endpoint_gets_one_request_a_call_and_then_none(make_clien
 
 
 @pytest.mark.usefixtures("secured_contract")
-def test_hanging_token_endpoint_holds_a_bounded_number_of_calls(make_client, run) -> None:
+def test_a_blocked_token_endpoint_blocks_a_bounded_number_of_calls(make_client, run) -> None:
     async def send(request: HttpRequest) -> HttpResponse:
         if "login.example" in request.url:
             await asyncio.Event().wait()
@@ -169,7 +169,7 @@ def test_hanging_token_endpoint_holds_a_bounded_number_of_calls(make_client, run
 @pytest.mark.parametrize(
     "outcome", [*map(HttpResponse, (429, 502, 503, 504)), DisconnectedError("broke.")]
 )
-def test_request_with_a_key_is_repeated_with_the_same_key(
+def test_a_request_with_an_idempotency_key_is_retried_with_the_same_key(
     make_client, upstream, run, method, outcome
 ) -> None:
     upstream.outcomes = (outcome, outcome, GOOD)
@@ -180,7 +180,7 @@ def test_request_with_a_key_is_repeated_with_the_same_key(
 
 
 @pytest.mark.parametrize("status", [400, 409, 422, 500])
-def test_settled_status_is_not_repeated_with_a_key_either(
+def test_a_final_status_is_not_retried_with_an_idempotency_key(
     make_client, upstream, run, status
 ) -> None:
     upstream.outcomes = (HttpResponse(status),)
@@ -189,7 +189,7 @@ def test_settled_status_is_not_repeated_with_a_key_either(
     assert len(upstream.requests) == 1
 
 
-def test_each_call_has_a_key_of_its_own(make_client, upstream, run) -> None:
+def test_each_call_has_its_own_idempotency_key(make_client, upstream, run) -> None:
     upstream.outcomes = (GOOD,)
     client = make_client()
 
@@ -202,7 +202,7 @@ def test_each_call_has_a_key_of_its_own(make_client, upstream, run) -> None:
 
 
 @pytest.mark.usefixtures("secured_contract")
-def test_key_stays_after_a_refused_token(make_client, run) -> None:
+def test_the_idempotency_key_is_kept_after_a_rejected_token(make_client, run) -> None:
     api = SecuredApi(HttpResponse(401), GOOD)
     client = make_client(ENVIRON)
     client._send = api.send
@@ -211,7 +211,7 @@ def test_key_stays_after_a_refused_token(make_client, run) -> None:
     assert first == second
 
 
-def test_key_that_the_call_supplies_is_used(make_client, upstream, run) -> None:
+def test_an_idempotency_key_supplied_by_the_call_is_used(make_client, upstream, run) -> None:
     upstream.outcomes = (BUSY, GOOD)
     parameter = {"in": "header", "name": KEY, "style": "simple"}
     contract = rules("POST", idempotency_header=KEY.lower(), parameters=[parameter])
@@ -221,7 +221,7 @@ def test_key_that_the_call_supplies_is_used(make_client, upstream, run) -> None:
 
 
 @pytest.mark.parametrize("header", ["Host", "Content-Length", "Bad Name", "X\r\nY", "Cookie"])
-def test_header_that_cannot_carry_a_key_is_refused_at_load(header) -> None:
+def test_an_invalid_idempotency_header_is_rejected_at_load(header) -> None:
     with pytest.raises(Exception, match="header"):
         rules("POST", idempotency_header=header)
 
@@ -235,7 +235,7 @@ def at(url: str, **more: Any) -> RequestRules:
     return rules(servers=[{"url": url}], **more)
 
 
-def test_failing_api_does_not_stop_calls_of_another(make_client, run) -> None:
+def test_a_failing_api_does_not_stop_calls_of_another_api(make_client, run) -> None:
     asked: list[str] = []
 
     async def send(request: HttpRequest) -> HttpResponse:
@@ -256,7 +256,7 @@ def test_failing_api_does_not_stop_calls_of_another(make_client, run) -> None:
     run(scene())
 
 
-def test_retries_of_one_api_leave_the_budget_of_another(make_client, run) -> None:
+def test_retries_of_one_api_do_not_use_the_budget_of_another(make_client, run) -> None:
     asked: list[str] = []
 
     async def send(request: HttpRequest) -> HttpResponse:
@@ -275,7 +275,7 @@ def test_retries_of_one_api_leave_the_budget_of_another(make_client, run) -> Non
     assert sum(url.startswith(B) for url in asked) == 3
 
 
-def test_hanging_api_does_not_hold_calls_of_another(make_client, run) -> None:
+def test_a_blocked_api_does_not_delay_calls_of_another_api(make_client, run) -> None:
     async def send(request: HttpRequest) -> HttpResponse:
         if request.url.startswith(A):
             await asyncio.Event().wait()
@@ -299,7 +299,7 @@ def test_hanging_api_does_not_hold_calls_of_another(make_client, run) -> None:
     run(scene())
 
 
-def test_wait_in_the_queue_is_not_a_failure_of_the_api(make_client, run) -> None:
+def test_waiting_in_the_queue_is_not_counted_as_a_failure(make_client, run) -> None:
     asked: list[str] = []
 
     async def send(request: HttpRequest) -> HttpResponse:
@@ -327,7 +327,7 @@ def test_wait_in_the_queue_is_not_a_failure_of_the_api(make_client, run) -> None
     assert len(asked) == 100
 
 
-def test_timeout_counts_once(make_client, run) -> None:
+def test_a_timeout_counts_as_one_failure(make_client, run) -> None:
     async def send(request: HttpRequest) -> HttpResponse:
         await asyncio.Event().wait()
         raise AssertionError
@@ -349,7 +349,7 @@ def test_timeout_counts_once(make_client, run) -> None:
 
 
 @pytest.mark.parametrize("end", ["cancelled", "timeout", "refused"])
-def test_probe_that_ends_early_does_not_leave_the_circuit_stuck(
+def test_a_probe_that_ends_early_does_not_block_the_circuit(
     make_client, environment, run, end
 ) -> None:
     is_healthy = False
@@ -400,7 +400,7 @@ def test_origin_is_scheme_host_and_port(url: str, origin: str) -> None:
     assert origin_of(url) == origin
 
 
-def test_origins_are_bounded_and_the_idle_ones_go_first(run, monkeypatch) -> None:
+def test_origins_are_bounded_and_idle_ones_are_evicted_first(run, monkeypatch) -> None:
     monkeypatch.setattr(resilience, "MAX_ORIGINS", 3)
 
     async def scene() -> None:

@@ -74,7 +74,7 @@ def get_rules() -> RequestRules:
     return convert({"method": "GET", "path": "/pets", "accept": ["application/json"]}, RequestRules)
 
 
-def test_each_value_travels_in_its_own_place(make_client, upstream, rules, run) -> None:
+def test_each_argument_is_sent_in_its_own_location(make_client, upstream, rules, run) -> None:
     api = make_client().bind("update_pet", rules)
     run(
         api.request(
@@ -124,7 +124,7 @@ def test_absent_values_are_not_sent_and_empty_ones_are(make_client, upstream, ru
     ("body", "expected"),
     [(None, b"null"), ([], b"[]"), (False, b"false"), ("", b'""'), (0, b"0"), ({}, b"{}")],
 )
-def test_empty_looking_bodies_are_sent(make_client, upstream, rules, run, body, expected) -> None:
+def test_falsy_bodies_are_sent(make_client, upstream, rules, run, body, expected) -> None:
     api = make_client().bind("update_pet", rules)
     run(api.request("PATCH", "/pets/{petId}", path_params={"petId": 1}, body=body, returns=dict))
     assert upstream.only_request.body == expected
@@ -156,7 +156,7 @@ def test_selected_media_type_is_sent(make_client, upstream, rules, run) -> None:
         ({"body": {}, "content_type": "text/xml"}, "`/content_type` must be one of"),
     ],
 )
-def test_value_that_cannot_travel_names_its_argument_and_nothing_is_sent(
+def test_an_unsendable_value_is_reported_with_its_argument_and_nothing_is_sent(
     make_client, upstream, rules, run, values, problem
 ) -> None:
     api = make_client().bind("update_pet", rules)
@@ -178,7 +178,7 @@ def test_value_that_cannot_travel_names_its_argument_and_nothing_is_sent(
         ("PATCH", "/pets/{petId}", {"path_params": {"petId": 1}, "querystring": "x"}),
     ],
 )
-def test_handler_that_departs_from_its_contract_is_a_configuration_error(
+def test_a_call_that_departs_from_its_contract_is_a_configuration_error(
     make_client, upstream, rules, run, method, path, values
 ) -> None:
     with pytest.raises(ConfigurationError):
@@ -189,7 +189,7 @@ def test_handler_that_departs_from_its_contract_is_a_configuration_error(
 @pytest.mark.parametrize(
     "name", ["Host", "authorization", "Content-Length", "Proxy-Foo", "a b", ""]
 )
-def test_header_that_steers_the_connection_is_refused_at_load(name: str) -> None:
+def test_a_header_that_controls_the_connection_is_rejected_at_load(name: str) -> None:
     with pytest.raises(ConfigurationError):
         convert(
             {"method": "GET", "path": "/", "parameters": [parameter("header", name)]}, RequestRules
@@ -227,7 +227,7 @@ def test_header_that_steers_the_connection_is_refused_at_load(name: str) -> None
         ([], {"PETSTORE_BASE_URL": "http://[::1]:80"}, "http://[::1]:80"),
     ],
 )
-def test_base_url_comes_from_configuration_then_from_the_document(
+def test_the_configured_base_url_takes_precedence_over_the_document(
     make_client, contract, upstream, get_rules, run, servers, environ, expected
 ) -> None:
     contract["servers"] = servers
@@ -253,7 +253,7 @@ def test_base_url_comes_from_configuration_then_from_the_document(
         ([{"url": "https://a.example/v1?x=1"}], {}, "PETSTORE_BASE_URL"),
     ],
 )
-def test_unusable_base_url_says_what_to_set(
+def test_an_unusable_base_url_reports_the_variable_to_set(
     make_client, contract, upstream, get_rules, run, servers, environ, variable
 ) -> None:
     contract["servers"] = servers
@@ -280,18 +280,20 @@ def test_unusable_base_url_says_what_to_set(
         *("https://b\u00fccher.example", "https://%zz/", "https://a.example?x=1", "https://a\\x"),
     ],
 )
-def test_malformed_configured_base_url_stops_the_start(make_client, url) -> None:
+def test_a_malformed_base_url_setting_is_rejected_at_start(make_client, url) -> None:
     with pytest.raises(ConfigurationError, match="PETSTORE_BASE_URL"):
         make_client({"PETSTORE_BASE_URL": url})
 
 
-def test_user_in_the_base_url_is_pointed_to_the_credentials(make_client) -> None:
+def test_a_base_url_with_a_user_or_password_is_rejected(make_client) -> None:
     with pytest.raises(ConfigurationError, match="must not have a user or a password") as error:
         make_client({"PETSTORE_BASE_URL": "https://ann:canary@a.example"})
     assert "canary" not in str(error.value)
 
 
-def test_servers_of_an_operation_win_unless_one_is_configured(make_client, upstream, run) -> None:
+def test_servers_of_an_operation_take_precedence_unless_one_is_configured(
+    make_client, upstream, run
+) -> None:
     own = convert(
         {"method": "GET", "path": "/up", "servers": [{"url": "https://up.example"}]}, RequestRules
     )
@@ -307,7 +309,7 @@ def test_servers_of_an_operation_win_unless_one_is_configured(make_client, upstr
     ]
 
 
-def test_query_in_the_path_template_is_kept_and_its_fragment_is_not(
+def test_the_query_of_a_path_template_is_kept_and_its_fragment_dropped(
     make_client, upstream, run
 ) -> None:
     path = "/?action=list all&id={id}&acl#v2"
@@ -350,7 +352,7 @@ def answer(make_client, upstream, run, rules, response, returns=dict) -> Any:
         ((("Content-Type", "application/xml"),), b"<a/>", ["application/xml"], "<a/>"),
     ],
 )
-def test_answer_is_decoded_by_its_media_type(
+def test_a_response_is_decoded_by_its_media_type(
     make_client, upstream, run, headers, body, accept, expected
 ) -> None:
     rules = convert({"method": "GET", "path": "/pets", "accept": accept}, RequestRules)
@@ -358,7 +360,9 @@ def test_answer_is_decoded_by_its_media_type(
     assert value == expected
 
 
-def test_operation_that_returns_nothing_gives_none(make_client, upstream, run, get_rules) -> None:
+def test_an_operation_without_a_return_type_returns_nothing(
+    make_client, upstream, run, get_rules
+) -> None:
     response = HttpResponse(200, (("Content-Type", "text/html"),), b"<p>")
     assert answer(make_client, upstream, run, get_rules, response, returns=None) is None
 
@@ -372,7 +376,7 @@ def test_operation_that_returns_nothing_gives_none(make_client, upstream, run, g
         ((("Content-Type", "image/png"),), b"\x89", "`image/png`, but `application/json`"),
     ],
 )
-def test_answer_that_is_not_what_was_promised_is_told(
+def test_an_unexpected_response_is_reported(
     make_client, upstream, run, get_rules, headers, body, told
 ) -> None:
     with pytest.raises(MalformedResponseError) as error:
@@ -401,7 +405,7 @@ def test_answer_that_is_not_what_was_promised_is_told(
         (302, (("Location", "http://10.0.0.1/"),), b"x", "redirects are not followed."),
     ],
 )
-def test_error_status_is_told_with_reason_and_next_step(
+def test_an_error_status_is_reported_with_reason_and_next_step(
     make_client, upstream, run, get_rules, status, headers, body, told
 ) -> None:
     with pytest.raises(UpstreamStatusError) as error:
@@ -412,9 +416,7 @@ def test_error_status_is_told_with_reason_and_next_step(
     assert "Tomcat" not in str(error.value)
 
 
-def test_error_text_is_cut_and_shows_neither_secrets_nor_terminal_codes(
-    make_client, contract, upstream, run
-) -> None:
+def test_an_error_text_is_truncated_and_cleaned(make_client, contract, upstream, run) -> None:
     contract["security_schemes"] = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
     contract["environment"] = [{"name": "PETSTORE_KEY", "scheme": "key", "part": "value"}]
     rules = convert({"method": "GET", "path": "/", "security": [{"key": []}]}, RequestRules)
@@ -437,7 +439,7 @@ def test_error_text_is_cut_and_shows_neither_secrets_nor_terminal_codes(
 @pytest.mark.parametrize(
     "failure", [ConnectError("could not be sent: x."), DisconnectedError("y.")]
 )
-def test_failure_of_the_connection_names_the_operation(
+def test_a_connection_failure_names_the_operation(
     make_client, upstream, run, get_rules, failure
 ) -> None:
     upstream.outcomes = (failure,)
@@ -457,7 +459,7 @@ def test_whole_call_has_one_deadline(make_client, get_rules, run) -> None:
         run(client.bind("t", get_rules).request("GET", "/pets", returns=dict))
 
 
-def test_deadlines_that_pass_open_the_circuit(make_client, upstream, get_rules, run) -> None:
+def test_exceeded_deadlines_open_the_circuit(make_client, upstream, get_rules, run) -> None:
     async def never(request: HttpRequest) -> HttpResponse:
         upstream.requests.append(request)
         await asyncio.Event().wait()
@@ -490,7 +492,7 @@ def test_retries_of_all_calls_share_one_budget(make_client, upstream, get_rules,
     assert len(upstream.requests) == 5 + 3
 
 
-def test_get_is_repeated_after_the_wait_that_was_asked_for(
+def test_a_get_is_retried_after_the_requested_delay(
     make_client, upstream, environment, run, get_rules
 ) -> None:
     upstream.outcomes = (
@@ -503,7 +505,7 @@ def test_get_is_repeated_after_the_wait_that_was_asked_for(
     assert environment.slept == [2.0, 0.2]
 
 
-def test_post_is_repeated_only_when_nothing_was_sent(make_client, upstream, run) -> None:
+def test_a_post_is_retried_only_if_nothing_was_sent(make_client, upstream, run) -> None:
     rules = convert({"method": "POST", "path": "/pets"}, RequestRules)
     upstream.outcomes = (ConnectError("could not be sent."), HttpResponse(503))
     with pytest.raises(UpstreamStatusError):
@@ -516,7 +518,7 @@ def test_post_is_repeated_only_when_nothing_was_sent(make_client, upstream, run)
     assert len(upstream.requests) == 1
 
 
-def test_wait_beyond_the_deadline_is_reported_at_once(
+def test_a_retry_delay_beyond_the_deadline_is_reported_immediately(
     make_client, upstream, environment, run, get_rules
 ) -> None:
     upstream.outcomes = (HttpResponse(429, (("Retry-After", "3600"),)),)
@@ -536,7 +538,7 @@ def test_wait_beyond_the_deadline_is_reported_at_once(
         ("https://petstore.example/v1", "/pets#x"),
     ],
 )
-def test_request_outside_of_the_base_url_is_never_made(base_url, path) -> None:
+def test_a_request_outside_of_the_base_url_is_not_sent(base_url, path) -> None:
     with pytest.raises(ConfigurationError, match="outside of the configured base URL"):
         assemble(base_url, RequestParts("t", "GET", path), AppliedCredentials())
 
@@ -549,9 +551,7 @@ def test_request_outside_of_the_base_url_is_never_made(base_url, path) -> None:
         MalformedResponseError("cut off"),
     ],
 )
-def test_requests_leave_nothing_to_the_garbage_collector(
-    make_client, upstream, get_rules, run, outcome
-) -> None:
+def test_requests_leave_no_reference_cycles(make_client, upstream, get_rules, run, outcome) -> None:
     """A cycle for each request would keep its response until the next collection."""
     upstream.outcomes = (outcome,)
     request = make_client().bind("list_pets", get_rules).request

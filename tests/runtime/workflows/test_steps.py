@@ -64,7 +64,7 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(asyncio.wait_for(work, 10))
 
 
-def test_a_step_gives_parts_of_its_response() -> None:
+def test_a_step_returns_parts_of_its_response() -> None:
     step = run(Calls({"items": [{"id": 7}]}).flow("find").call("find", "list", {}))
     assert step.get("/items/0/id") == 7
     assert step.get("/items/1/id") is ABSENT
@@ -73,13 +73,13 @@ def test_a_step_gives_parts_of_its_response() -> None:
     assert step.header("Location") is ABSENT
 
 
-def test_what_is_absent_is_left_out_of_arguments() -> None:
+def test_absent_values_are_removed_from_arguments() -> None:
     calls = Calls({})
     run(calls.flow("a").call("a", "list", {"q": ABSENT, "body": {"x": ABSENT, "y": [ABSENT, 1]}}))
     assert calls.given == [("list", {"body": {"y": [1]}})]
 
 
-def test_a_skipped_step_sends_nothing_and_gives_nothing() -> None:
+def test_a_skipped_step_sends_nothing_and_returns_absent() -> None:
     calls = Calls()
     step = run(calls.flow("a").call("a", "list", {}, when=False))
     assert calls.given == []
@@ -87,7 +87,7 @@ def test_a_skipped_step_sends_nothing_and_gives_nothing() -> None:
     assert step.status is ABSENT
 
 
-def test_a_step_runs_once_for_each_item_and_gives_lists() -> None:
+def test_a_loop_calls_each_item_and_returns_lists() -> None:
     calls = Calls({"id": 1}, {}, {"id": 3})
     flow = calls.flow("each")
     items = flow.items("each", ["a", "b", "c"])
@@ -96,21 +96,21 @@ def test_a_step_runs_once_for_each_item_and_gives_lists() -> None:
     assert step.get("/id") == [1, 3]
 
 
-def test_a_loop_is_bounded_before_anything_is_sent() -> None:
+def test_a_loop_above_the_item_limit_sends_nothing() -> None:
     calls = Calls()
     with pytest.raises(ToolError, match="100 items at most, and has 101"):
         run(calls.flow("each").call_each("each", "get", [{}] * (MAX_ITEMS + 1)))
     assert calls.given == []
 
 
-def test_a_loop_over_no_list_fails_and_over_nothing_is_empty() -> None:
+def test_a_loop_over_a_value_that_is_not_a_list_fails() -> None:
     flow = Calls().flow("each")
     assert flow.items("each", ABSENT) == []
     with pytest.raises(ToolError, match="goes through a list, and has 7"):
         flow.items("each", 7)
 
 
-def test_progress_tells_each_step() -> None:
+def test_each_step_reports_progress() -> None:
     calls = Calls({}, {})
     flow = calls.flow("first", "second")
     run(flow.call("first", "get", {}))
@@ -118,7 +118,7 @@ def test_progress_tells_each_step() -> None:
     assert calls.told == ["step 1 of 2: first", "step 2 of 2: second"]
 
 
-def test_a_failure_tells_what_took_effect_and_what_was_not_begun() -> None:
+def test_a_failure_lists_completed_and_pending_steps() -> None:
     calls = Calls({"id": 1}, {"id": 2}, ToolError("`GET /c` answered 404."))
     flow = calls.flow("a", "b", "c")
 
@@ -137,7 +137,7 @@ def test_a_failure_tells_what_took_effect_and_what_was_not_begun() -> None:
     ]
 
 
-def test_a_criterion_that_does_not_hold_ends_the_workflow() -> None:
+def test_an_unmet_criterion_ends_the_workflow() -> None:
     calls = Calls({"state": "closed"})
     flow = calls.flow("a", "b")
     with pytest.raises(ToolError, match=r"(?s)`a` failed: `x == 1` does not hold.*took effect"):
@@ -153,13 +153,13 @@ def test_an_error_that_is_expected_is_a_success() -> None:
     assert (step.status, step.get("/title")) == (404, "gone")
 
 
-def test_what_is_expected_makes_no_success_where_no_answer_came() -> None:
+def test_expectations_do_not_apply_without_a_response() -> None:
     flow = Calls(DisconnectedError("gave no answer.")).flow("a")
     with pytest.raises(ToolError, match="`a` failed: gave no answer"):
         run(flow.call("a", "get", {}, expect={"x != 1": lambda a: a.get("/x") is ABSENT}))
 
 
-def test_a_step_is_tried_again_up_to_its_limit_and_then_fails() -> None:
+def test_a_step_is_retried_up_to_its_limit_and_then_fails() -> None:
     calls = Calls(*[status_error(503)] * 3)
     busy = Retry(2, after_seconds=4, when=lambda a: a.status == 503)
     with virtual_time() as loop:
@@ -173,13 +173,13 @@ def test_a_step_is_tried_again_up_to_its_limit_and_then_fails() -> None:
     assert sorted(set(calls.progress)) == calls.progress
 
 
-def test_a_step_that_fails_once_goes_on_with_what_came_then() -> None:
+def test_a_retried_step_returns_the_successful_response() -> None:
     calls = Calls(status_error(503), {"id": 7})
     step = run(calls.flow("a").call("a", "get", {}, on_failure=[Retry(1)]))
     assert step.get("/id") == 7
 
 
-def test_retry_after_overrules_the_wait_of_a_step_within_bounds() -> None:
+def test_retry_after_overrides_the_delay_of_a_step_within_bounds() -> None:
     calls = Calls(status_error(503, retry_after=30), {})
     with virtual_time() as loop:
         loop.run_until_complete(calls.flow("a").call("a", "get", {}, on_failure=[Retry(1, 2)]))
@@ -189,7 +189,7 @@ def test_retry_after_overrules_the_wait_of_a_step_within_bounds() -> None:
         run(late.flow("a").call("a", "get", {}, on_failure=[Retry(1)]))
 
 
-def test_the_limit_of_a_retry_is_exhausted_before_what_stands_below_it() -> None:
+def test_an_exhausted_retry_is_followed_by_the_next_action() -> None:
     calls = Calls(status_error(503), status_error(503), {})
     flow = calls.flow("a", "b", "c")
     actions = [Retry(1, when=lambda a: a.status == 503), GoTo("c")]
@@ -203,7 +203,7 @@ def test_the_limit_of_a_retry_is_exhausted_before_what_stands_below_it() -> None
     assert (skipped.status, reached.status) == (ABSENT, 200)
 
 
-def test_nothing_is_given_of_a_failed_step_that_is_gone_on_from() -> None:
+def test_a_failed_step_returns_absent_after_goto() -> None:
     step = run(
         Calls(status_error(404, {"id": 7}))
         .flow("a", "b")
@@ -212,21 +212,21 @@ def test_nothing_is_given_of_a_failed_step_that_is_gone_on_from() -> None:
     assert (step.get("/id"), step.status) == (ABSENT, ABSENT)
 
 
-def test_an_end_after_a_failure_stands_before_a_retry_below_it() -> None:
+def test_an_end_action_precedes_a_later_retry_action() -> None:
     calls = Calls(status_error(404))
     actions = [End(when=lambda a: a.status == 404), Retry(5)]
     with pytest.raises(ToolError, match="`a` failed: answered 404"):
         run(calls.flow("a").call("a", "get", {}, on_failure=actions))
 
 
-def test_a_call_that_was_refused_is_not_repeated() -> None:
+def test_a_rejected_call_is_not_retried() -> None:
     calls = Calls(CallRefusedError("arguments of `get`: `/x` is no number"))
     with pytest.raises(ToolError, match="is no number"):
         run(calls.flow("a").call("a", "get", {}, on_failure=[Retry(5)]))
     assert len(calls.given) == 1
 
 
-def test_a_success_that_ends_the_workflow_skips_all_other_steps() -> None:
+def test_an_end_action_after_success_skips_all_other_steps() -> None:
     calls = Calls({"items": []})
     flow = calls.flow("a", "b", "c")
 
@@ -241,7 +241,7 @@ def test_a_success_that_ends_the_workflow_skips_all_other_steps() -> None:
     assert (each.get(), last.get()) == ([], ABSENT)
 
 
-def test_the_first_action_whose_condition_holds_is_taken() -> None:
+def test_the_first_action_with_a_true_condition_is_taken() -> None:
     calls = Calls({"n": 2}, {})
     flow = calls.flow("a", "b", "c")
 
@@ -255,13 +255,13 @@ def test_the_first_action_whose_condition_holds_is_taken() -> None:
     assert [name for name, _ in calls.given] == ["list", "set"]
 
 
-def test_each_item_of_a_loop_is_tried_again_by_itself() -> None:
+def test_each_item_of_a_loop_is_retried_separately() -> None:
     calls = Calls(status_error(503), {"id": 1}, status_error(503), {"id": 2})
     step = run(calls.flow("a").call_each("a", "get", [{}, {}], on_failure=[Retry(1)]))
     assert step.get("/id") == [1, 2]
 
 
-def test_failures_are_not_repeated_where_a_later_step_asks_the_user() -> None:
+def test_failed_attempts_are_not_repeated_when_a_later_step_asks_the_user() -> None:
     first = Calls(status_error(503), {"id": 1}, status_error(404), InputRequiredError({}))
 
     async def work(flow: Workflow) -> Any:
@@ -301,7 +301,7 @@ def virtual_time() -> Iterator[VirtualTimeLoop]:
         loop.close()
 
 
-def test_steps_are_not_repeated_where_a_later_one_asks_the_user() -> None:
+def test_completed_steps_are_not_repeated_when_a_later_step_asks_the_user() -> None:
     first = Calls({"id": 1}, InputRequiredError({}))
     flow = first.flow("a", "b")
 
@@ -331,13 +331,13 @@ def test_steps_are_not_repeated_where_a_later_one_asks_the_user() -> None:
         (True, ">", 0, False),
     ],
 )
-def test_comparisons_are_those_of_arazzo(
+def test_comparisons_follow_arazzo(
     left: object, comparison: str, right: object, *, holds: bool
 ) -> None:
     assert compare(left, comparison, right) is holds
 
 
-def test_values_are_found_by_json_pointer() -> None:
+def test_value_at_resolves_json_pointers() -> None:
     value = {"a/b": [{"~": 1}], "n": None}
     assert value_at(value, "/a~1b/0/~0") == 1
     assert value_at(value, "/n") is None

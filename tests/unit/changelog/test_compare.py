@@ -100,7 +100,7 @@ TOOLS = [
 @pytest.mark.parametrize(
     ("tools", "rule", "level"), [case[1:] for case in TOOLS], ids=[case[0] for case in TOOLS]
 )
-def test_a_change_of_the_list_of_tools(
+def test_a_change_of_the_tool_list_has_a_rule_and_a_level(
     tools: dict[str, SurfaceTool], rule: str, level: Level
 ) -> None:
     assert found(compare(OLD, replace(OLD, tools=tools))) == [(rule, level)]
@@ -207,7 +207,9 @@ ONE_TOOL: list[tuple[str, dict[str, Any], str, Level]] = [
     [case[1:] for case in ONE_TOOL],
     ids=[case[0] for case in ONE_TOOL],
 )
-def test_a_change_of_one_tool(changed: dict[str, Any], rule: str, level: Level) -> None:
+def test_a_change_of_a_tool_has_a_rule_and_a_level(
+    changed: dict[str, Any], rule: str, level: Level
+) -> None:
     assert found(changelog(TOOL, replace(TOOL, **changed))) == [(rule, level)]
 
 
@@ -218,12 +220,12 @@ def test_a_changed_destructive_hint_of_a_writing_tool_is_major() -> None:
     assert found(changelog(destroys, writes)) == [("destructive-hint", MAJOR)]
 
 
-def test_the_instructions_of_the_server_are_told_apart() -> None:
+def test_changed_instructions_are_a_patch_without_a_tool() -> None:
     (change,) = compare(OLD, replace(OLD, instructions="Another shop.")).changes
     assert (change.rule, change.level, change.tool) == ("instructions", PATCH, "")
 
 
-def test_runtime_and_formatting_change_nothing() -> None:
+def test_reordered_properties_are_not_a_change() -> None:
     reordered = replace(
         TOOL, input_schema=dict(reversed(inputs("shop", limit=NUMBER, shop=TEXT).items()))
     )
@@ -299,7 +301,9 @@ NARROWED_AND_WIDENED: list[tuple[str, Any, Any, str]] = [
     [case[1:] for case in NARROWED_AND_WIDENED],
     ids=[case[0] for case in NARROWED_AND_WIDENED],
 )
-def test_what_is_narrowed_one_way_is_widened_the_other(more: Any, less: Any, aspect: str) -> None:
+def test_a_narrowed_input_is_major_and_a_widened_input_is_minor(
+    more: Any, less: Any, aspect: str
+) -> None:
     narrowed, widened = of_input(more, less), of_input(less, more)
     assert (f"input-{aspect}-narrowed", MAJOR) in found(narrowed)
     assert narrowed.level is MAJOR
@@ -313,7 +317,7 @@ def test_what_is_narrowed_one_way_is_widened_the_other(more: Any, less: Any, asp
     [case[1:] for case in NARROWED_AND_WIDENED],
     ids=[case[0] for case in NARROWED_AND_WIDENED],
 )
-def test_what_a_tool_gives_may_become_narrower_but_not_wider(
+def test_a_narrowed_output_is_minor_and_a_widened_output_is_major(
     more: Any, less: Any, aspect: str
 ) -> None:
     """But for its type: clients have code for the one that it had."""
@@ -324,28 +328,28 @@ def test_what_a_tool_gives_may_become_narrower_but_not_wider(
     assert (f"output-{aspect}-widened", MAJOR) in found(widened)
 
 
-def test_an_output_field_that_is_always_there_must_stay_so() -> None:
+def test_a_required_output_field_that_becomes_optional_is_major() -> None:
     sure = replace(TOOL, output_schema={**outputs(x=TEXT), "required": ["x"]})
     unsure = replace(TOOL, output_schema=outputs(x=TEXT))
     assert found(changelog(unsure, sure)) == [("output-required", MINOR)]
     assert found(changelog(sure, unsure)) == [("output-optional", MAJOR)]
 
 
-def test_an_alias_that_goes_is_major() -> None:
+def test_a_removed_alias_is_major() -> None:
     assert found(changelog(replace(TOOL, aliases=("pets",)), TOOL)) == [("alias-removed", MAJOR)]
 
 
-def test_a_type_exchanged_for_another_is_major_and_told_once() -> None:
+def test_a_replaced_type_is_major_and_reported_once() -> None:
     assert found(of_input({**TEXT, "maxLength": 3}, NUMBER)) == [("input-type-changed", MAJOR)]
     assert found(of_output(TEXT, NUMBER)) == [("output-type-changed", MAJOR)]
 
 
-def test_an_output_type_that_narrows_or_widens_has_changed() -> None:
+def test_a_narrowed_or_widened_output_type_is_major() -> None:
     assert found(of_output({"type": ["string", "null"]}, TEXT)) == [("output-type-narrowed", MAJOR)]
     assert found(of_output(TEXT, {"type": ["string", "null"]})) == [("output-type-widened", MAJOR)]
 
 
-def test_an_enum_that_loses_one_value_and_gains_another_is_both() -> None:
+def test_an_enum_that_loses_and_gains_a_value_is_narrowed_and_widened() -> None:
     result = of_input({"enum": ["a", "b"]}, {"enum": ["a", "c"]})
     assert found(result) == [("input-enum-narrowed", MAJOR), ("input-enum-widened", MINOR)]
     assert result.changes[0].message == 'input `x` can no longer be "b"'
@@ -362,7 +366,7 @@ def test_an_enum_that_loses_one_value_and_gains_another_is_both() -> None:
         ({"$ref": "#/$defs/Gone"}, {"$ref": "#/$defs/Lost"}),
     ],
 )
-def test_what_cannot_be_decided_counts_as_the_more_severe_and_says_so(old: Any, new: Any) -> None:
+def test_an_undecidable_change_has_the_higher_level_and_is_uncertain(old: Any, new: Any) -> None:
     change, *others = of_input(old, new).changes
     assert (change.level, change.is_certain) == (MAJOR, False)
     assert all(other.level is MINOR for other in others)
@@ -381,7 +385,7 @@ def test_what_cannot_be_decided_counts_as_the_more_severe_and_says_so(old: Any, 
         {"properties": {"x": {"format": []}}},
     ],
 )
-def test_a_schema_that_is_none_is_never_unchanged(spoilt: Any) -> None:
+def test_an_invalid_schema_is_always_a_change(spoilt: Any) -> None:
     """Somebody edited the file that holds it."""
     good, bad = replace(TOOL, output_schema=TEXT), replace(TOOL, output_schema=spoilt)
     for old, new in ((good, bad), (bad, good)):
@@ -393,13 +397,13 @@ def test_a_schema_that_is_none_is_never_unchanged(spoilt: Any) -> None:
     assert (change.rule, change.level) == ("input-constraint-narrowed", MAJOR)
 
 
-def test_a_text_inside_alternatives_that_may_overlap_stays_a_text() -> None:
+def test_a_changed_text_inside_overlapping_alternatives_is_a_patch() -> None:
     old = {"oneOf": [inputs(a=TEXT), inputs(a=TEXT, b=TEXT)]}
     new = {"oneOf": [inputs(a=TEXT), inputs(a={**TEXT, "description": "New."}, b=TEXT)]}
     assert found(of_input(old, new)) == [("input-text", PATCH)]
 
 
-def test_a_reference_is_followed_and_told_of_once() -> None:
+def test_a_change_behind_a_shared_reference_is_reported_once() -> None:
     def schema(**status: Any) -> dict[str, Any]:
         one = {"$ref": "#/$defs/Status"}
         return {**inputs(a=one, b=one), "$defs": {"Status": {**TEXT, **status}}}
@@ -418,7 +422,7 @@ def test_inlining_a_reference_changes_nothing() -> None:
     assert found(result) == []
 
 
-def test_a_recursive_schema_is_compared_to_its_end() -> None:
+def test_a_recursive_schema_is_compared_completely() -> None:
     def tree(leaf: Any) -> SurfaceTool:
         node = {
             "type": "object",
@@ -434,7 +438,7 @@ def test_a_recursive_schema_is_compared_to_its_end() -> None:
     assert found(changelog(tree(TEXT), tree(NUMBER))) == [("input-type-changed", MAJOR)]
 
 
-def test_a_long_chain_of_schemas_costs_no_stack() -> None:
+def test_a_long_chain_of_schemas_does_not_overflow_the_stack() -> None:
     def chain(last: Any) -> SurfaceTool:
         links = {f"L{n}": inputs(next={"$ref": f"#/$defs/L{n + 1}"}) for n in range(3000)}
         root = {**inputs(x={"$ref": "#/$defs/L0"}), "$defs": {**links, "L3000": last}}
@@ -443,7 +447,7 @@ def test_a_long_chain_of_schemas_costs_no_stack() -> None:
     assert found(changelog(chain(TEXT), chain(NUMBER))) == [("input-type-changed", MAJOR)]
 
 
-def test_schemas_beyond_the_bound_are_undecided_and_not_unchanged() -> None:
+def test_schemas_above_the_size_limit_are_an_uncertain_change() -> None:
     def wide(kind: str) -> SurfaceTool:
         return replace(
             TOOL, input_schema=inputs(**{f"p{n}": {"type": kind} for n in range(20_001)})
@@ -459,26 +463,26 @@ def test_schemas_beyond_the_bound_are_undecided_and_not_unchanged() -> None:
     assert any(not change.is_certain for change in result.changes)
 
 
-def test_arguments_are_graded_by_what_they_are_checked_against() -> None:
+def test_inputs_are_compared_by_the_schema_used_for_validation() -> None:
     checked = replace(
         TOOL, checked_schema=inputs("shop", shop={**TEXT, "pattern": "^a"}, limit=NUMBER)
     )
     assert found(changelog(TOOL, checked)) == [("input-constraint-narrowed", MAJOR)]
 
 
-def test_a_text_that_only_repeats_a_changed_bound_is_not_told_twice() -> None:
+def test_a_description_that_repeats_a_changed_bound_is_not_reported_twice() -> None:
     def limited(bound: int) -> dict[str, Any]:
         return {**NUMBER, "maximum": bound, "description": f"At most {bound}."}
 
     assert found(of_input(limited(9), limited(8))) == [("input-constraint-narrowed", MAJOR)]
 
 
-def test_a_rule_can_be_given_another_level() -> None:
+def test_the_level_of_a_rule_can_be_overridden() -> None:
     result = changelog(TOOL, replace(TOOL, description="Else."), description=Level.MAJOR)
     assert found(result) == [("description", MAJOR)]
 
 
-def test_changes_stand_by_level_then_tool() -> None:
+def test_changes_are_sorted_by_level_and_tool() -> None:
     new = {
         "get_pet": replace(TOOL, operation="GET /pets/{id}"),
         "list_pets": replace(TOOL, title="P"),
@@ -495,6 +499,6 @@ def test_two_tools_that_swap_their_names_are_two_renames() -> None:
     assert found(result) == [("tool-renamed", MAJOR)] * 2
 
 
-def test_half_a_surrogate_pair_is_compared_as_any_text() -> None:
+def test_lone_surrogates_are_compared_like_other_text() -> None:
     assert found(of_input({"enum": ["\ud800"]}, {"enum": ["\ud800"]})) == []
     assert found(of_input({"enum": ["\ud800"]}, {"enum": ["\ud801"]})) != []

@@ -24,7 +24,7 @@ def change(level: Level, message: str, tool: str = "zap") -> Change:
     return Change("tool-removed", level, tool, message)
 
 
-def test_markdown_has_a_list_for_each_level_and_texts_apart() -> None:
+def test_markdown_lists_changes_by_level_with_texts_last() -> None:
     changes = (
         change(Level.MAJOR, "was removed (`GET /zap`)"),
         change(Level.PATCH, 'has another title: "Zap"'),
@@ -40,12 +40,12 @@ def test_markdown_has_a_list_for_each_level_and_texts_apart() -> None:
     assert format_markdown(Changelog()) == "No change in the tools.\n"
 
 
-def test_markdown_takes_nothing_of_a_document_as_markup() -> None:
+def test_markdown_escapes_markup_from_the_document() -> None:
     text = format_markdown(Changelog((change(Level.MAJOR, "has <img> `a\n\n# b` @team [x](y) |"),)))
     assert text.splitlines()[2] == "- `zap`: has &lt;img> `a # b` &#64;team \\[x\\](y) \\|"
 
 
-def test_annotations_are_placed_and_escaped() -> None:
+def test_annotations_have_a_location_and_are_escaped() -> None:
     changes = (
         change(Level.MAJOR, "50 %\nof ::error::", "get_pet"),
         change(Level.MINOR, "is new"),

@@ -17,7 +17,7 @@ def files_of(plan: ServerPlan) -> dict[str, bytes]:
     return {file.path: file.content for file in render(plan) if is_surface_source(file.path)}
 
 
-def test_it_is_the_surface_of_the_plan() -> None:
+def test_the_derived_surface_equals_the_surface_of_the_plan() -> None:
     plan = server_plan()
     assert derive_surface(files_of(plan)) == surface_of(plan)
 

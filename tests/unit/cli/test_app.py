@@ -33,7 +33,7 @@ def failing(error: Exception) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("argv", [[], ["ws"], ["overlay"]])
-def test_no_command_shows_the_help_and_is_wrong_usage(
+def test_a_missing_command_prints_the_help_and_is_a_usage_error(
     capsys: pytest.CaptureFixture[str], argv: list[str]
 ) -> None:
     assert run(argv) == 2
@@ -72,7 +72,7 @@ def test_help_of_a_command_shows_the_shared_options(capsys: pytest.CaptureFixtur
         (["new", "a.yaml", "--data", "colour"], "`--data colour` is not KEY=VALUE", ""),
     ],
 )
-def test_wrong_usage_says_what_was_wrong_and_where_to_look(
+def test_a_usage_error_states_the_fault_and_the_help_command(
     argv: list[str], message: str, help_command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(argv) == 2
@@ -83,14 +83,14 @@ def test_wrong_usage_says_what_was_wrong_and_where_to_look(
     assert not help_command or f"`{help_command}`" in shown.err
 
 
-def test_new_without_a_source_and_without_a_terminal_is_wrong_usage(
+def test_new_without_a_source_and_without_a_terminal_is_a_usage_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(["new"]) == 2
     assert "SOURCE is missing" in capsys.readouterr().err
 
 
-def test_wrong_usage_is_json_where_json_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_usage_error_is_json_with_the_json_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "--json", "--frobnicate"]) == 2
     shown = capsys.readouterr()
     assert shown.err == ""
@@ -99,7 +99,7 @@ def test_wrong_usage_is_json_where_json_was_asked_for(capsys: pytest.CaptureFixt
     assert [finding["rule"] for finding in report["findings"]] == ["usage"]
 
 
-def test_a_bug_is_one_line_and_a_report_that_others_cannot_read(
+def test_a_bug_is_reported_in_one_line_with_a_private_report_file(
     pipeline: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -118,7 +118,7 @@ def test_a_bug_is_one_line_and_a_report_that_others_cannot_read(
     assert report.stat().st_mode & 0o077 == 0
 
 
-def test_a_bug_is_one_json_object_where_json_was_asked_for(
+def test_a_bug_is_one_json_object_with_the_json_option(
     pipeline: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -134,14 +134,14 @@ def test_a_bug_is_one_json_object_where_json_was_asked_for(
     assert Path(report["report"]).exists()
 
 
-def test_debug_lets_the_traceback_through(pipeline: Any) -> None:
+def test_debug_raises_the_exception(pipeline: Any) -> None:
     pipeline.check = failing(KeyError("x"))
 
     with pytest.raises(KeyError):
         run(["check", "--debug"])
 
 
-def test_an_interrupted_command_exits_as_shells_expect(pipeline: Any) -> None:
+def test_an_interrupted_command_exits_with_130(pipeline: Any) -> None:
     def interrupt(*args: Any, **options: Any) -> Any:
         raise KeyboardInterrupt
 
@@ -151,7 +151,7 @@ def test_an_interrupted_command_exits_as_shells_expect(pipeline: Any) -> None:
 
 
 @pytest.mark.parametrize("words", [("tools",), ("tools", "--json"), ("schema", "manifest")])
-def test_a_reader_that_leaves_early_ends_the_command_without_a_word(
+def test_a_closed_output_pipe_ends_the_command_silently(
     words: tuple[str, ...], petstore: Path
 ) -> None:
     reading, writing = os.pipe()

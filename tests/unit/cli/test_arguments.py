@@ -38,11 +38,13 @@ SCHEMA = {
         (("anything=true", "unknown=x=y"), {"anything": True, "unknown": "x=y"}),
     ],
 )
-def test_a_pair_becomes_what_the_schema_wants(pairs: tuple[str, ...], expected: Any) -> None:
+def test_an_argument_pair_is_converted_to_the_schema_type(
+    pairs: tuple[str, ...], expected: Any
+) -> None:
     assert TypedArguments(pairs).convert(SCHEMA) == expected
 
 
-def test_an_object_gives_the_arguments_and_pairs_win() -> None:
+def test_pairs_override_the_json_arguments() -> None:
     typed = TypedArguments(("limit=2",), '{"limit": 1, "isbn": "978"}')
 
     assert typed.convert(SCHEMA) == {"limit": 2, "isbn": "978"}
@@ -56,6 +58,6 @@ def test_an_object_gives_the_arguments_and_pairs_win() -> None:
         (TypedArguments((), "[1]"), "--json has no JSON object"),
     ],
 )
-def test_what_is_no_argument_says_what_was_expected(typed: TypedArguments, message: str) -> None:
+def test_an_invalid_argument_reports_the_expected_form(typed: TypedArguments, message: str) -> None:
     with pytest.raises(UsageError, match=message.replace("`", ".")):
         typed.convert(SCHEMA)

@@ -20,7 +20,7 @@ def answering(keys: str, *given: object) -> tuple[str, Path | None, str, dict[st
         return ask(*given)  # type: ignore[arg-type]  # each test gives what it leaves unasked
 
 
-def test_what_was_not_given_is_asked_for(tmp_path: Path) -> None:
+def test_missing_answers_are_requested_from_the_user(tmp_path: Path) -> None:
     document = tmp_path / "api.yaml"
     document.touch()
 
@@ -40,7 +40,7 @@ def test_what_was_not_given_is_asked_for(tmp_path: Path) -> None:
     }
 
 
-def test_what_was_given_is_not_asked_for() -> None:
+def test_provided_answers_are_not_requested_again() -> None:
     given = {"namespace": "org.pets", "python_version": "3.12"}
     given |= {"github_workflow": "yes", "pre_commit": "no", "vendor_runtime": "no"}
 
@@ -49,7 +49,7 @@ def test_what_was_given_is_not_asked_for() -> None:
     assert answers == ("a.yaml", Path("there"), "pets", given)
 
 
-def test_everything_but_the_source_may_be_left_to_the_generator() -> None:
+def test_all_questions_except_the_source_have_defaults() -> None:
     _, directory, name, _ = answering(ENTER * 7, "https://pets.example/a.json", None, "", {})
 
     assert name == ""
@@ -61,5 +61,5 @@ def test_control_c_ends_the_questions() -> None:
         answering(CTRL_C, None, None, "", {})
 
 
-def test_an_answer_may_hold_an_equals_sign() -> None:
+def test_an_answer_can_contain_an_equals_sign() -> None:
     assert parse_answer("motto=a=b") == ("motto", "a=b")

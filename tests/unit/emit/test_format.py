@@ -28,7 +28,7 @@ def test_python_is_formatted_and_its_imports_sorted() -> None:
     assert data.content == b"{ }"
 
 
-def test_surrounding_configuration_is_not_read(
+def test_configuration_of_the_environment_is_ignored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = (planned("a.py", f"x = ['a', {', '.join(['1'] * 25)}]\n"),)
@@ -44,10 +44,10 @@ def test_formatting_twice_changes_nothing() -> None:
     assert format_files(once) == once
 
 
-def test_what_does_not_parse_is_a_bug() -> None:
+def test_code_that_does_not_parse_raises_format_failed_error() -> None:
     with pytest.raises(FormatFailedError):
         format_files((planned("a.py", "def ("),))
 
 
-def test_without_python_there_is_nothing_to_do() -> None:
+def test_files_other_than_python_are_returned_unchanged() -> None:
     assert format_files((planned("a.json", "{}"),)) == (planned("a.json", "{}"),)

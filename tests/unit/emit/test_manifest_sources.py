@@ -23,7 +23,7 @@ budget: 20000
 """
 
 
-def test_an_entry_follows_the_last_one_in_its_style() -> None:
+def test_an_added_entry_follows_the_style_of_the_last_one() -> None:
     assert add_source(BLOCK.encode(), RAIL).decode() == BLOCK.replace(
         "# repairs\n", '# repairs\n  - document: "rail.yaml"\n    name: "rail"\n'
     )
@@ -59,7 +59,7 @@ def test_an_entry_follows_the_last_one_in_its_style() -> None:
         ),
     ],
 )
-def test_an_entry_is_added_and_removed_without_a_trace(before: str, after: str) -> None:
+def test_adding_and_removing_an_entry_restores_the_manifest(before: str, after: str) -> None:
     added = add_source(before.encode(), RAIL)
     assert added.decode() == after
     number = len(yaml.safe_load(added)["sources"]) - 1
@@ -78,7 +78,7 @@ def test_the_first_and_the_only_entry_are_removed() -> None:
 
 
 @pytest.mark.parametrize("value", ["a b.yaml", "no", "1.yaml", "it's.yaml", 'a"b.yaml', "ä.yaml"])
-def test_a_value_that_needs_quotes_gets_them(value: str) -> None:
+def test_values_are_quoted_if_needed(value: str) -> None:
     text = add_source(b"sources:\n  - document: a.yaml\n", {"document": value})
     assert yaml.safe_load(text)["sources"][1] == {"document": value}
 
@@ -86,6 +86,6 @@ def test_a_value_that_needs_quotes_gets_them(value: str) -> None:
 @pytest.mark.parametrize(
     "manifest", ["sources: &all\n  - document: a.yaml\n  - *all\n", "a: [", "sources:\n", "x: 1\n"]
 )
-def test_what_cannot_be_edited_is_refused(manifest: str) -> None:
+def test_a_manifest_that_cannot_be_edited_is_rejected(manifest: str) -> None:
     with pytest.raises(ManifestEditError):
         add_source(manifest.encode(), RAIL)

@@ -31,7 +31,7 @@ def planned(path: str, text: str) -> PlannedFile:
     return PlannedFile(path, text.encode(), Owner.GENERATED)
 
 
-def test_what_is_rendered_passes() -> None:
+def test_rendered_files_pass_the_checks() -> None:
     plan = server_plan()
     with ModelRun(plan) as models:
         prove_contents(format_files(render(plan) + models.join()), PACKAGE)
@@ -57,7 +57,7 @@ def test_what_is_rendered_passes() -> None:
         "def (",
     ],
 )
-def test_code_that_no_template_emits_is_refused(code: str) -> None:
+def test_code_that_no_template_emits_is_rejected(code: str) -> None:
     prove_contents((planned(HANDLERS, GOOD),), PACKAGE)
     with pytest.raises(ProofFailedError, match=r"pets\.py"):
         prove_contents((planned(HANDLERS, code),), PACKAGE)
@@ -67,17 +67,17 @@ def test_code_that_no_template_emits_is_refused(code: str) -> None:
     ("path", "text"),
     [("a.json", "{"), ("a.jsonl", "{}\n{"), ("pyproject.toml", 'a = "'), ("a.py", "def (")],
 )
-def test_a_file_that_does_not_parse_is_refused(path: str, text: str) -> None:
+def test_a_file_that_does_not_parse_is_rejected(path: str, text: str) -> None:
     with pytest.raises(ProofFailedError, match=path):
         prove_contents((planned(path, text),), PACKAGE)
 
 
 @pytest.mark.parametrize("path", ["/a", "../a", "a/../b", "a\\b"])
-def test_a_path_outside_is_refused(path: str) -> None:
+def test_a_path_outside_the_project_is_rejected(path: str) -> None:
     with pytest.raises(ProofFailedError, match="inside the project"):
         prove_paths((planned(path, ""),))
 
 
-def test_a_path_stands_once() -> None:
+def test_a_duplicate_path_is_rejected() -> None:
     with pytest.raises(ProofFailedError):
         prove_paths((planned("a", ""), planned("a", "")))

@@ -34,14 +34,14 @@ def grow_old(folder: Path) -> None:
     os.utime(folder, (0, 0))
 
 
-def test_a_folder_is_empty_and_gone_afterwards(temporary: Path) -> None:
+def test_a_scratch_folder_is_empty_and_removed_afterwards(temporary: Path) -> None:
     with scratch_folder() as folder:
         assert not list(folder.iterdir())
         (folder / "file").touch()
     assert not list(temporary.iterdir())
 
 
-def test_what_a_killed_run_left_is_removed_by_the_next(temporary: Path) -> None:
+def test_a_scratch_folder_of_a_killed_run_is_removed_by_the_next_run(temporary: Path) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED_WHILE_FORMATTING], timeout=60, check=False)
     assert done.returncode == -signal.SIGKILL
     (left,) = temporary.iterdir()
@@ -51,21 +51,21 @@ def test_what_a_killed_run_left_is_removed_by_the_next(temporary: Path) -> None:
         assert list(temporary.iterdir()) == [folder]
 
 
-def test_a_folder_in_use_stays_however_old(temporary: Path) -> None:
+def test_an_old_scratch_folder_in_use_is_kept(temporary: Path) -> None:
     with scratch_folder() as long_at_work:
         grow_old(long_at_work)
         with scratch_folder():
             assert long_at_work.is_dir()
 
 
-def test_a_folder_just_made_stays_though_nobody_holds_it_yet(temporary: Path) -> None:
+def test_a_new_scratch_folder_without_a_lock_is_kept(temporary: Path) -> None:
     made = temporary / "mcpgen-scratch-made"
     made.mkdir()
     with scratch_folder():
         assert made.is_dir()
 
 
-def test_a_link_in_the_place_of_a_folder_is_not_followed(temporary: Path) -> None:
+def test_a_link_that_looks_like_a_scratch_folder_is_not_followed(temporary: Path) -> None:
     precious = temporary / "precious"
     precious.mkdir()
     (precious / "file").touch()
@@ -75,7 +75,7 @@ def test_a_link_in_the_place_of_a_folder_is_not_followed(temporary: Path) -> Non
         assert (precious / "file").is_file()
 
 
-def test_a_folder_that_cannot_be_removed_stops_nothing(
+def test_a_scratch_folder_that_cannot_be_removed_is_ignored(
     temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left = temporary / "mcpgen-scratch-left"
@@ -91,7 +91,7 @@ def test_a_folder_that_cannot_be_removed_stops_nothing(
         monkeypatch.undo()
 
 
-def test_a_temporary_directory_that_cannot_be_listed_is_used_all_the_same(temporary: Path) -> None:
+def test_an_unlistable_temporary_directory_is_used(temporary: Path) -> None:
     temporary.chmod(0o300)
     try:
         if os.access(temporary, os.R_OK):

@@ -37,7 +37,7 @@ def skeleton(plan: ServerPlan | None = None, **answers: str) -> dict[str, str]:
     return {file.path: file.content.decode() for file in files}
 
 
-def test_its_files_and_their_owners() -> None:
+def test_the_skeleton_has_the_expected_files_and_owners() -> None:
     facts = skeleton_facts(server_plan(), "openapi.yaml")
     files = render_skeleton(template_root() / "skeleton", PACKAGE, facts, {"name": "petstore"})
     assert {file.path: file.owner for file in files} == {
@@ -58,7 +58,7 @@ def test_its_files_and_their_owners() -> None:
     }
 
 
-def test_what_checks_it_elsewhere_is_written_when_asked_for() -> None:
+def test_ci_files_are_written_on_request() -> None:
     files = skeleton(github_workflow="yes", pre_commit="yes", python_version="3.12")
 
     pinned = f"mcpgen[cli]=={version('mcpgen')}"
@@ -72,7 +72,7 @@ def test_what_checks_it_elsewhere_is_written_when_asked_for() -> None:
     assert (answers["github_workflow"], answers["pre_commit"]) == ("yes", "yes")
 
 
-def test_the_package_is_installable_metadata() -> None:
+def test_the_project_metadata_is_installable() -> None:
     project = tomllib.loads(skeleton()["pyproject.toml"])
     assert project["project"]["name"] == "petstore-mcp"
     assert project["project"]["dependencies"] == ["mcpgen>=0.4,<0.5"]
@@ -80,7 +80,7 @@ def test_the_package_is_installable_metadata() -> None:
     assert project["tool"]["hatch"]["version"]["path"] == "src/petstore_mcp/__init__.py"
 
 
-def test_the_registry_entry_keeps_the_registrys_limits() -> None:
+def test_the_registry_entry_respects_the_limits_of_the_registry() -> None:
     long = with_text(server_plan(), "A very long text. " * 30)
     entry = json.loads(skeleton(long, namespace="io.github.someone")["server.json"])
     assert entry["name"] == "io.github.someone/petstore-mcp"
@@ -108,7 +108,7 @@ def test_the_environment_example_has_a_line_for_each_variable() -> None:
     assert "# The key. Optional, secret." in lines
 
 
-def test_the_container_runs_the_server_as_nobody_in_particular() -> None:
+def test_the_container_runs_the_server_as_an_unprivileged_user() -> None:
     lines = skeleton(python_version="3.12")["Dockerfile"].splitlines()
     assert lines[0] == "FROM python:3.12-slim AS build"
     assert "USER 10001" in lines
@@ -128,7 +128,7 @@ def test_the_container_installs_the_dependencies_before_it_copies_the_sources() 
     assert copied == ["COPY pyproject.toml ./", "COPY . ."]
 
 
-def test_the_manifest_can_be_read_back() -> None:
+def test_the_manifest_is_parsed_back_unchanged() -> None:
     facts = skeleton_facts(
         replace(server_plan(), has_models=False),
         "openapi/a: b.yaml",
@@ -149,7 +149,7 @@ def test_the_manifest_can_be_read_back() -> None:
     )
 
 
-def test_a_name_that_yaml_reads_otherwise_stays_a_name() -> None:
+def test_a_name_that_yaml_would_parse_as_null_is_quoted() -> None:
     assert yaml.safe_load(skeleton(name="null")["mcpgen.yaml"])["server"] == {"name": "null"}
 
 
@@ -183,12 +183,12 @@ def settings(text: str) -> list[str]:
         ({"python_version": "2.7"}, "2.7"),
     ],
 )
-def test_an_answer_that_fits_no_question_is_refused(answers: dict[str, str], said: str) -> None:
+def test_an_invalid_answer_is_rejected(answers: dict[str, str], said: str) -> None:
     with pytest.raises(AnswerRefusedError, match=said):
         skeleton(**answers)
 
 
-def test_facts_that_nothing_escaped_are_refused() -> None:
+def test_facts_that_are_not_escaped_are_rejected() -> None:
     with pytest.raises(TypeError, match="title"):
         render_skeleton(
             template_root() / "skeleton",
@@ -198,7 +198,7 @@ def test_facts_that_nothing_escaped_are_refused() -> None:
         )
 
 
-def test_the_users_copier_settings_change_nothing(
+def test_the_users_copier_settings_are_ignored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reference = skeleton()

@@ -38,7 +38,9 @@ def requests() -> Direction:
         ({"$ref": "#/$defs/Gone"}, False),
     ],
 )
-def test_a_property_is_hidden(requests: Direction, schema: Any, is_hidden: bool) -> None:
+def test_is_hidden_recognises_hidden_properties(
+    requests: Direction, schema: Any, is_hidden: bool
+) -> None:
     assert requests.is_hidden(schema) is is_hidden
 
 
@@ -46,7 +48,7 @@ def test_hidden_properties_are_neither_allowed_nor_required(requests: Direction)
     assert requests.schemas.named["Base"] == {"properties": {"name": {}}, "required": ["name"]}
 
 
-def test_a_requirement_follows_the_property_that_another_member_hides(requests: Direction) -> None:
+def test_a_hidden_property_is_not_required_by_another_member(requests: Direction) -> None:
     members = [{"$ref": "#/$defs/Base"}, {"required": ["id", "more"]}]
     assert requests.of({"allOf": members}) == {
         "allOf": [{"$ref": "#/$defs/Base"}, {"required": ["more"]}]
@@ -56,7 +58,7 @@ def test_a_requirement_follows_the_property_that_another_member_hides(requests: 
     assert shape.keywords["properties"] == {"name": {}}
 
 
-def test_negated_requirements_and_data_stay(requests: Direction) -> None:
+def test_negated_requirements_and_default_values_are_unchanged(requests: Direction) -> None:
     schema = {
         "properties": {"id": READ_ONLY},
         "not": {"required": ["id"]},
@@ -65,7 +67,7 @@ def test_negated_requirements_and_data_stay(requests: Direction) -> None:
     assert requests.of(schema) == {**schema, "properties": {}}
 
 
-def test_both_directions_share_schemas_without_the_keyword() -> None:
+def test_a_direction_without_hidden_properties_shares_the_schemas() -> None:
     named = Schemas(NAMED)
     assert Direction(named, "response").schemas is named
     assert Direction(named, "request").schemas is not named

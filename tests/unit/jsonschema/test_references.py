@@ -30,11 +30,11 @@ def refer(name: str) -> dict[str, Any]:
         (True, ""),
     ],
 )
-def test_the_name_behind_a_reference(schema: Any, name: str) -> None:
+def test_find_reference_returns_the_referenced_name(schema: Any, name: str) -> None:
     assert find_reference(schema) == name
 
 
-def test_a_reference_in_data_is_none() -> None:
+def test_references_in_enum_and_default_values_are_ignored() -> None:
     schema = {"enum": [refer("A")], "default": refer("B"), "properties": {"default": refer("C")}}
     assert find_referred_names(schema) == {"C"}
 
@@ -46,12 +46,12 @@ def test_each_definition_is_reached_once() -> None:
     assert named["C"] not in reached
 
 
-def test_components_come_after_what_they_refer_to() -> None:
+def test_components_are_ordered_after_their_dependencies() -> None:
     edges = {"a": {"b", "gone"}, "b": {"c"}, "c": {"b", "d"}, "d": set(), "e": {"a"}}
     assert find_components(edges) == [["d"], ["b", "c"], ["a"], ["e"]]
 
 
-def test_recursive_names() -> None:
+def test_find_recursive_names_returns_names_in_cycles() -> None:
     named = {
         "Tree": {"properties": {"kids": {"items": refer("Tree")}}},
         "Even": {"items": refer("Odd")},
@@ -61,7 +61,7 @@ def test_recursive_names() -> None:
     assert find_recursive_names(named) == {"Tree", "Even", "Odd"}
 
 
-def test_parts_come_in_depth_and_a_circle_ends() -> None:
+def test_iterate_parts_is_depth_first_and_ends_at_a_cycle() -> None:
     base = {"title": "base", "allOf": [refer("Loop")]}
     named = {"Loop": {"title": "loop", "$ref": "#/$defs/Base"}, "Base": base}
     schema = {"title": "top", "$ref": "#/$defs/Base", "allOf": [{"title": "last"}, True]}

@@ -110,7 +110,7 @@ def test_sample_of_a_format_has_that_format(name: str) -> None:
     assert jsonschema_rs.Draft202012Validator(schema, validate_formats=True).is_valid(made(schema))
 
 
-def test_smallest_has_what_is_required_and_largest_has_everything() -> None:
+def test_the_smallest_sample_has_only_required_properties() -> None:
     schema = {
         "type": "object",
         "required": ["id"],
@@ -131,18 +131,18 @@ def test_examples_and_defaults_come_first_when_they_are_valid() -> None:
     assert made({"type": "integer", "examples": ["twenty"], "default": 20}) == 20
 
 
-def test_recursion_stops_at_the_first_turn() -> None:
+def test_recursion_stops_at_the_first_level() -> None:
     assert made({"$ref": "#/$defs/Category"}, "largest") == {"name": "name", "children": []}
 
 
-def test_other_variants_and_seeds_give_other_values() -> None:
+def test_variants_and_seeds_produce_different_values() -> None:
     for schema in ({"type": "string"}, {"type": "integer"}, {"type": "number"}):
         values = {json.dumps(made(schema, variant=variant)) for variant in range(5)}
         assert len(values) == 5
         assert made(schema, seed="owner") != made(schema, seed="repo")
 
 
-def test_same_schema_gives_the_same_value() -> None:
+def test_the_same_schema_produces_the_same_value() -> None:
     schema = {"$ref": "#/$defs/Animal"}
 
     assert [made(schema, which) for which in EVERY] == [made(schema, which) for which in EVERY]
@@ -168,14 +168,14 @@ def test_same_schema_gives_the_same_value() -> None:
         ({"type": "string", "enum": []}, "no value satisfies it"),
     ],
 )
-def test_what_cannot_be_sampled_says_why(schema: Any, reason: str) -> None:
+def test_a_schema_that_cannot_be_sampled_raises_with_a_reason(schema: Any, reason: str) -> None:
     with pytest.raises(CannotSampleError) as caught:
         made(schema)
 
     assert reason in str(caught.value)
 
 
-def test_reason_names_the_place() -> None:
+def test_the_reason_contains_the_location() -> None:
     schema = {"type": "object", "required": ["a"], "properties": {"a": {"items": False}}}
     schema["properties"] = {"a": {"type": "array", "minItems": 1, "items": False}}
 
@@ -183,7 +183,7 @@ def test_reason_names_the_place() -> None:
         made(schema)
 
 
-def test_absurd_nesting_and_width_stay_small() -> None:
+def test_samples_of_deeply_nested_schemas_are_small() -> None:
     levels: dict[str, Any] = {"L0": {"type": "string"}}
     for level in range(1, 13):
         inner = {"$ref": f"#/$defs/L{level - 1}"}
@@ -198,7 +198,7 @@ def test_absurd_nesting_and_width_stay_small() -> None:
         assert len(json.dumps(value)) < MAX_SAMPLE_BYTES // 8
 
 
-def test_required_width_over_the_bound_is_refused() -> None:
+def test_a_required_sample_above_the_size_limit_is_rejected() -> None:
     schema: Any = {"type": "integer"}
     for _ in range(4):
         schema = {"type": "array", "minItems": 100, "items": schema}

@@ -74,23 +74,23 @@ def test_violation_names_argument_rule_and_value(arguments: Any, expected: str) 
     "arguments",
     [{"limit": 1.0}, {"limit": 5, "status": None, "price": None, "tags": [], "either": ""}],
 )
-def test_arguments_that_fit_have_no_problems(arguments: Any) -> None:
+def test_valid_arguments_have_no_problems(arguments: Any) -> None:
     assert SchemaValidator(SCHEMA).problems(arguments) == ()
 
 
-def test_every_problem_is_told_up_to_a_bound() -> None:
+def test_every_problem_is_reported_up_to_a_limit() -> None:
     validator = SchemaValidator({"type": "array", "items": {"type": "integer"}})
     problems = validator.problems(["x"] * 15)
     assert len(problems) == MAX_PROBLEMS + 1
     assert problems[-1] == "and 5 more"
 
 
-def test_long_value_is_cut() -> None:
+def test_a_long_value_is_truncated_in_the_message() -> None:
     (problem,) = SchemaValidator({"type": "integer"}).problems("x" * 10_000)
     assert len(problem) < 150
 
 
-def test_unknown_name_gets_the_likeliest_known_one() -> None:
+def test_an_unknown_name_is_reported_with_a_suggestion() -> None:
     assert unknown_names((), ["limt"], ["limit", "status"]) == (
         "`/limt` is not known; did you mean `/limit`?"
     )
@@ -106,7 +106,7 @@ def test_unknown_name_gets_the_likeliest_known_one() -> None:
         (r"(a*)*\1b", "a" * 5000),
     ],
 )
-def test_hostile_pattern_is_answered_at_once(pattern: str, text: str) -> None:
+def test_a_hostile_pattern_is_evaluated_in_bounded_time(pattern: str, text: str) -> None:
     validator = SchemaValidator({"type": "object", "properties": {"q": {"pattern": pattern}}})
     start = time.perf_counter()
     (problem,) = validator.problems({"q": text})
@@ -114,7 +114,7 @@ def test_hostile_pattern_is_answered_at_once(pattern: str, text: str) -> None:
     assert problem.startswith("`/q` ")
 
 
-def test_huge_instance_is_refused_at_its_first_violation() -> None:
+def test_a_huge_instance_is_rejected_at_its_first_violation() -> None:
     validator = SchemaValidator({"type": "array", "items": {"type": "integer"}})
     start = time.perf_counter()
     problems = validator.problems(["x"] * 100_000)
@@ -122,7 +122,7 @@ def test_huge_instance_is_refused_at_its_first_violation() -> None:
     assert problems == ('`/0` must be an integer, not "x"',)
 
 
-def test_pattern_that_no_linear_engine_has_does_not_cost_the_other_rules() -> None:
+def test_an_unsupported_pattern_does_not_disable_other_rules() -> None:
     validator = SchemaValidator(
         {
             "type": "object",
@@ -137,7 +137,7 @@ def test_pattern_that_no_linear_engine_has_does_not_cost_the_other_rules() -> No
     assert len(validator.problems({"a": 1, "pattern": "y"})) == 2
 
 
-def test_reference_to_elsewhere_is_never_fetched() -> None:
+def test_a_remote_reference_is_not_fetched() -> None:
     with pytest.raises(ValueError, match="Retrieval is disabled"):
         SchemaValidator({"$ref": "http://127.0.0.1:9/schema"})
 

@@ -101,7 +101,9 @@ def lowered(problems: Problems, **entry: Any) -> Api | None:
         ),
     ],
 )
-def test_what_cannot_be_followed(entry: dict[str, Any], message: str, pointer: str) -> None:
+def test_an_invalid_entry_is_rejected_with_its_location(
+    entry: dict[str, Any], message: str, pointer: str
+) -> None:
     problems = Problems()
     with pytest.raises(RejectedError):
         lowered(problems, **entry)
@@ -111,7 +113,7 @@ def test_what_cannot_be_followed(entry: dict[str, Any], message: str, pointer: s
     assert told.at.pointer == pointer
 
 
-def test_a_schema_that_leads_nowhere_is_an_error_at_the_manifest() -> None:
+def test_an_unresolved_reference_is_reported_at_the_manifest() -> None:
     problems = Problems()
     inputs = {"properties": {"id": {"$ref": "#/$defs/Gone"}}}
     with pytest.raises(RejectedError):
@@ -119,7 +121,7 @@ def test_a_schema_that_leads_nowhere_is_an_error_at_the_manifest() -> None:
     assert [told.at.file for told in problems if told.at] == ["mcpgen.yaml"]
 
 
-def test_two_dollars_begin_a_text_that_begins_with_one() -> None:
+def test_a_double_dollar_escapes_a_leading_dollar() -> None:
     api = lowered(Problems(), query={"a": "$$inputs.id", "b": ["$$", "c"]})
     assert api is not None
     declared = api.operations[0].declared
@@ -134,5 +136,5 @@ def test_two_dollars_begin_a_text_that_begins_with_one() -> None:
         ("http://127.0.0.1:8000/", "host_127_0_0_1_8000"),
     ],
 )
-def test_a_host_names_its_source(url: str, name: str) -> None:
+def test_the_source_name_is_derived_from_the_host(url: str, name: str) -> None:
     assert derive_host_source(url) == name

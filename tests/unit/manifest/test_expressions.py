@@ -37,17 +37,17 @@ from mcpgen.manifest.expressions import ExpressionError, read_condition, read_va
         ("$statusCode", ResponseValue("status")),
     ],
 )
-def test_an_expression_is_taken_apart(text: str, expression: Expression) -> None:
+def test_an_expression_is_parsed(text: str, expression: Expression) -> None:
     assert read_value(text) == expression
 
 
-def test_structures_hold_literals_and_expressions() -> None:
+def test_structures_contain_literals_and_expressions() -> None:
     assert read_value({"a": ["$item", 1, None], "b": "x $ y"}) == ObjectOf(
         (("a", ListOf((ItemValue(), Literal(1), Literal(None)))), ("b", Literal("x $ y")))
     )
 
 
-def test_two_dollars_begin_a_text_that_begins_with_one() -> None:
+def test_a_double_dollar_escapes_a_leading_dollar() -> None:
     assert read_value("$$inputs.q") == Literal("$inputs.q")
 
 
@@ -64,18 +64,18 @@ def test_two_dollars_begin_a_text_that_begins_with_one() -> None:
         "$item ",
     ],
 )
-def test_other_texts_with_a_dollar_are_refused(text: str) -> None:
+def test_other_texts_with_a_leading_dollar_are_rejected(text: str) -> None:
     with pytest.raises(ExpressionError):
         read_value(text)
 
 
-def test_the_place_of_a_wrong_expression_is_told() -> None:
+def test_an_invalid_expression_is_reported_with_its_location() -> None:
     with pytest.raises(ExpressionError) as caught:
         read_value({"items": ["$item", {"isbn": "$itm"}]})
     assert caught.value.tokens == ("items", "1", "isbn")
 
 
-def test_and_binds_closer_than_or_and_not_closest() -> None:
+def test_not_binds_closer_than_and_and_closer_than_or() -> None:
     found = read_condition("!$item || $inputs.a == 'it''s' && ($inputs.b < -1.5 || true)")
     assert found == Junction(
         "or",
@@ -115,6 +115,6 @@ def test_and_binds_closer_than_or_and_not_closest() -> None:
         "$item == " + "1" * 2000,
     ],
 )
-def test_what_is_no_condition_is_refused(text: str) -> None:
+def test_an_invalid_condition_is_rejected(text: str) -> None:
     with pytest.raises(ExpressionError):
         read_condition(text)

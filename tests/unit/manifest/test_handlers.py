@@ -28,7 +28,7 @@ def read(source: str) -> HandWritten:
         ("from mcpgen import runtime", "runtime.override"),
     ],
 )
-def test_an_override_is_found_however_it_is_imported(imported: str, spelled: str) -> None:
+def test_an_override_is_found_for_every_kind_of_import(imported: str, spelled: str) -> None:
     (hook,) = read(f'{imported}\n@{spelled}("GET /pets")\nasync def f(ctx, call_next): ...').hooks
     assert (hook.kind, hook.operation, hook.function) == (
         "override",
@@ -38,12 +38,12 @@ def test_an_override_is_found_however_it_is_imported(imported: str, spelled: str
     assert str(hook.at) == f"{PATH}:2:{len(spelled) + 3}"
 
 
-def test_somebody_elses_decorator_of_that_name_is_none() -> None:
+def test_an_override_decorator_of_another_module_is_ignored() -> None:
     source = 'from typing import override\n@override("GET /pets")\nasync def f(): ...'
     assert read(source).hooks == ()
 
 
-def test_a_light_hook_is_for_each_of_its_operations() -> None:
+def test_a_before_hook_is_registered_for_each_of_its_operations() -> None:
     source = """
 from mcpgen.runtime import before
 PETS = "GET /pets"
@@ -58,7 +58,7 @@ async def f(ctx, arguments): ...
     assert hooks[1].at.excerpt[hooks[1].at.column - 1 :][: hooks[1].at.width] == '"GET /ünder"'
 
 
-def test_tools_have_the_name_that_is_given_or_their_functions() -> None:
+def test_handler_tools_have_their_explicit_name_or_the_function_name() -> None:
     source = """
 from mcpgen.runtime import Features
 more = Features()
@@ -77,7 +77,7 @@ def i(): ...
     assert [tool.name for tool in read(source).tools] == ["first", "second", "third"]
 
 
-def test_what_is_no_python_is_told_with_its_line() -> None:
+def test_a_syntax_error_is_reported_with_its_line() -> None:
     problems = Problems()
     found = read_handlers({PATH: b'from mcpgen.runtime import override\n@override("GET'}, problems)
     (problem,) = problems
@@ -85,7 +85,7 @@ def test_what_is_no_python_is_told_with_its_line() -> None:
     assert found.unreadable == ("handlers/pets.py",)
 
 
-def test_the_first_of_two_overrides_counts() -> None:
+def test_the_first_of_two_overrides_is_used() -> None:
     source = "from mcpgen.runtime import override\n" + "".join(
         f'@override("GET /pets")\nasync def {name}(ctx, call_next): ...\n' for name in "ab"
     )

@@ -17,15 +17,15 @@ def read(text: str) -> Manifest:
 
 
 @pytest.mark.parametrize("workspace", ["", "workspace: true\n"])
-def test_a_server_belongs_to_the_workspace_around_it(workspace: str) -> None:
+def test_a_server_is_a_workspace_member_by_default(workspace: str) -> None:
     assert read(SERVER + workspace).apart_because is None
 
 
-def test_a_server_is_left_out_of_the_workspace() -> None:
+def test_workspace_false_excludes_a_server() -> None:
     assert read(SERVER + "workspace: false\n").apart_because == "it sets `workspace: false`"
 
 
-def test_a_server_that_is_left_out_says_why() -> None:
+def test_an_excluded_server_can_state_a_reason() -> None:
     manifest = read(SERVER + "workspace: {member: false, reason: needs aiohttp 4}\n")
     assert manifest.apart_because == "needs aiohttp 4"
 
@@ -80,7 +80,7 @@ def test_a_server_that_is_left_out_says_why() -> None:
         ("server: {name: Pets}\nsources: []\n", (1, 16), "invalid server name", "lower-case"),
     ],
 )
-def test_a_slip_is_told_with_its_place(
+def test_an_invalid_manifest_is_reported_with_its_location(
     text: str, place: tuple[int, int], message: str, help: str
 ) -> None:
     problems = Problems()

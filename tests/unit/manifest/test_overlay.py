@@ -40,7 +40,7 @@ def changed(document: Document, *actions: dict[str, Any], problems: Problems | N
     return apply_overlays(document, [read_overlay(text.encode(), "mend.yaml", told)], told)
 
 
-def test_an_update_merges_objects_and_replaces_what_is_plain(document: Document) -> None:
+def test_an_update_merges_objects_and_replaces_scalars(document: Document) -> None:
     update = {"summary": "New", "x-note": {"deep": {"more": 2}}, "tags": ["b"]}
     after = changed(document, {"target": "$.paths['/pets'].get", "update": update})
     assert after.root["paths"]["/pets"]["get"] == {
@@ -56,7 +56,7 @@ def test_every_match_is_changed(document: Document) -> None:
     assert [item["get"]["deprecated"] for item in after.root["paths"].values()] == [True, True]
 
 
-def test_an_array_takes_an_item_or_the_items_of_another(document: Document) -> None:
+def test_an_update_appends_one_or_several_items_to_an_array(document: Document) -> None:
     after = changed(
         document,
         {"target": "$.tags", "update": {"name": "d"}},
@@ -70,7 +70,7 @@ def test_a_plain_value_is_replaced(document: Document) -> None:
     assert after.root["info"]["title"] == "Store"
 
 
-def test_removing_takes_several_items_and_members(document: Document) -> None:
+def test_remove_deletes_several_items_and_members(document: Document) -> None:
     after = changed(
         document,
         {"target": "$.tags[?@.name != 'b']", "remove": True, "update": {"never": 1}},
@@ -86,7 +86,7 @@ def test_a_copy_is_merged_into_its_target(document: Document) -> None:
     assert after.root["paths"]["/toys"]["get"]["summary"] == "Old"
 
 
-def test_actions_see_what_those_before_them_did(document: Document) -> None:
+def test_actions_see_the_results_of_earlier_actions(document: Document) -> None:
     after = changed(
         document,
         {"target": "$.paths", "update": {"/new": {"get": {}}}},
@@ -95,7 +95,7 @@ def test_actions_see_what_those_before_them_did(document: Document) -> None:
     assert after.root["paths"]["/new"]["get"]["summary"] == "Found"
 
 
-def test_places_lead_to_the_overlay_or_to_where_the_document_has_it(document: Document) -> None:
+def test_locations_point_to_the_overlay_or_the_document(document: Document) -> None:
     after = changed(
         document,
         {"target": "$.tags[0]", "remove": True},
@@ -111,7 +111,7 @@ def test_places_lead_to_the_overlay_or_to_where_the_document_has_it(document: Do
     assert Path(tags.file).name == "shop.yaml"
 
 
-def test_places_of_items_follow_a_removal_behind_an_insertion(document: Document) -> None:
+def test_item_locations_are_updated_after_insertions_and_removals(document: Document) -> None:
     after = changed(
         document,
         {"target": "$.tags", "update": {"name": "d"}},
@@ -122,7 +122,7 @@ def test_places_of_items_follow_a_removal_behind_an_insertion(document: Document
     assert after.locate("/tags/1/name").pointer == "/tags/2/name"
 
 
-def test_an_action_that_matches_nothing_is_told(document: Document) -> None:
+def test_an_action_without_a_match_is_reported(document: Document) -> None:
     problems = Problems()
     after = changed(document, {"target": "$.paths['/gone']", "remove": True}, problems=problems)
     (told,) = problems
@@ -143,7 +143,7 @@ def test_an_action_that_matches_nothing_is_told(document: Document) -> None:
         ({"target": "$.info", "copy": "$.tags[*]"}, "leads to 3 values"),
     ],
 )
-def test_what_cannot_be_done_is_one_error(
+def test_an_invalid_action_is_reported_as_one_error(
     document: Document, action: dict[str, Any], message: str
 ) -> None:
     problems = Problems()
@@ -168,7 +168,7 @@ def test_an_overlay_of_1_0_has_no_copy() -> None:
     assert told.at.pointer == "/actions/0/copy"
 
 
-def test_a_key_that_an_overlay_has_not_is_an_error() -> None:
+def test_an_unknown_overlay_key_is_rejected_with_a_suggestion() -> None:
     problems = Problems()
     text = (
         b'overlay: 1.0.0\ninfo: {title: t, version: "1"}\nextends: shop.yaml\nx-ours: 1\n'

@@ -51,7 +51,7 @@ def test_operations_without_security_take_that_of_the_source(make: Any) -> None:
 
 
 @pytest.mark.parametrize(("required", "ways"), [(True, [["key"]]), (False, [["key"], []])])
-def test_a_declared_parameter_decides_who_uses_the_scheme(
+def test_only_operations_that_declare_the_parameter_use_the_scheme(
     make: Any, required: bool, ways: Any
 ) -> None:
     root = paths(
@@ -65,7 +65,9 @@ def test_a_declared_parameter_decides_who_uses_the_scheme(
 @pytest.mark.parametrize(
     ("required", "ways"), [(True, [["key", "own"]]), (False, [["own"], ["key"]])]
 )
-def test_a_declared_parameter_beside_a_scheme(make: Any, required: bool, ways: Any) -> None:
+def test_a_declared_parameter_is_combined_with_an_existing_scheme(
+    make: Any, required: bool, ways: Any
+) -> None:
     operation = {
         "security": [{"own": []}],
         "parameters": [parameter("key", "query", required=required)],
@@ -73,19 +75,19 @@ def test_a_declared_parameter_beside_a_scheme(make: Any, required: bool, ways: A
     assert secured(make, paths(make, both=operation), KEY) == {"/both": (ways, [])}
 
 
-def test_a_reserved_header_is_declared_as_well(make: Any) -> None:
+def test_a_reserved_header_counts_as_a_declared_parameter(make: Any) -> None:
     header = parameter("authorization", "header", required=True)
     root = paths(make, plain={}, headed={"parameters": [header]})
     assert secured(make, root, TOKEN) == {"/plain": ([], []), "/headed": ([["token"]], [])}
 
 
-def test_a_parameter_of_the_same_name_elsewhere_stays(make: Any) -> None:
+def test_a_parameter_with_the_same_name_in_another_location_is_kept(make: Any) -> None:
     header = parameter("key", "header", required=True)
     root = paths(make, headed={"parameters": [header]})
     assert secured(make, root, KEY) == {"/headed": ([], ["key"])}
 
 
-def test_several_parameters_are_needed_together(make: Any) -> None:
+def test_several_required_parameters_are_combined(make: Any) -> None:
     other = SecurityScheme("other", "apiKey", AT, location="query", name="other")
     parameters = [parameter(name, "query", required=True) for name in ("key", "other")]
     root = paths(make, both={"parameters": parameters})

@@ -89,7 +89,7 @@ values = st.recursive(
     st.lists(st.tuples(st.integers(0, 10_000), values), min_size=1, max_size=3),
     st.sampled_from(VERSIONS),
 )
-def test_any_value_at_any_place_ends_with_a_diagnostic(
+def test_any_value_at_any_location_is_accepted_or_reported(
     changes: list[tuple[int, object]], version: str
 ) -> None:
     root = copy.deepcopy(RICH)

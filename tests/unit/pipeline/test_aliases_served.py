@@ -13,7 +13,7 @@ from mcpgen.testing import MockUpstream
 from mcpgen.testing.client.client import Client
 
 
-def test_the_old_name_works_and_is_not_listed(
+def test_an_alias_can_be_called_and_is_not_listed(
     project: Path, regenerate: Callable[..., Report]
 ) -> None:
     document = project / "openapi.yaml"

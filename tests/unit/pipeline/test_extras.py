@@ -49,7 +49,7 @@ def append(path: Path, text: str) -> str:
     return before
 
 
-def test_confirm_adds_its_extra_and_its_end_removes_it(
+def test_confirm_adds_its_extra_and_removing_confirm_removes_it(
     project: Path, regenerate: Regenerate
 ) -> None:
     assert dependencies(project) == ["mcpgen>=0.4,<0.5"]
@@ -68,7 +68,7 @@ def test_confirm_adds_its_extra_and_its_end_removes_it(
     assert "extras" not in contract(project)
 
 
-def test_confirm_needs_no_extra_where_only_older_clients_are_served(
+def test_confirm_with_only_legacy_revisions_needs_no_extra(
     project: Path, regenerate: Regenerate
 ) -> None:
     manifest = project / "mcpgen.yaml"
@@ -83,7 +83,9 @@ def test_confirm_needs_no_extra_where_only_older_clients_are_served(
     assert "extras" not in contract(project)
 
 
-def test_the_extra_is_added_to_what_the_user_changed(project: Path, regenerate: Regenerate) -> None:
+def test_the_extra_is_added_to_dependencies_edited_by_the_user(
+    project: Path, regenerate: Regenerate
+) -> None:
     pyproject = project / "pyproject.toml"
     mine = pyproject.read_text().replace(
         'dependencies = ["mcpgen>=0.4,<0.5"]',
@@ -100,7 +102,9 @@ def test_the_extra_is_added_to_what_the_user_changed(project: Path, regenerate: 
     assert pyproject.read_text() == mine
 
 
-def test_a_handler_that_asks_needs_the_extra(project: Path, regenerate: Regenerate) -> None:
+def test_a_handler_that_asks_the_client_adds_the_extra(
+    project: Path, regenerate: Regenerate
+) -> None:
     handler = project / "src/pet_shop_mcp/handlers/orders.py"
     handler.write_text(ASKING)
     regenerate()

@@ -31,16 +31,16 @@ def told_by(script: str) -> str:
 
 
 @needs_fork
-def test_the_work_is_done_by_another_process() -> None:
+def test_work_runs_in_a_child_process() -> None:
     assert told_by("with Forked(os.getpid) as work: print(work.result() != here)") == "True"
 
 
-def test_what_is_not_worth_a_process_is_done_here() -> None:
+def test_inexpensive_work_runs_in_the_parent() -> None:
     with Forked(os.getpid, is_worth_it=False) as work:
         assert work.result() == os.getpid()
 
 
-def test_nothing_forks_beside_another_thread() -> None:
+def test_work_runs_in_the_parent_if_other_threads_exist() -> None:
     script = """
 waiting = threading.Event()
 threading.Thread(target=waiting.wait).start()
@@ -50,7 +50,7 @@ waiting.set()
     assert told_by(script) == "True"
 
 
-def test_what_the_child_fails_at_is_done_here() -> None:
+def test_work_is_repeated_in_the_parent_if_the_child_dies() -> None:
     script = """
 def work():
     if os.getpid() != here: os._exit(3)
@@ -60,7 +60,7 @@ with Forked(work) as forked: print(forked.result())
     assert told_by(script) == "done"
 
 
-def test_what_the_work_raises_is_raised_here_and_told_once() -> None:
+def test_an_exception_of_the_child_is_raised_once_in_the_parent() -> None:
     script = """
 def work(): raise LookupError("no such thing")
 with Forked(work) as forked:
@@ -70,13 +70,13 @@ with Forked(work) as forked:
     assert told_by(script) == "no such thing"
 
 
-def test_what_cannot_be_sent_is_made_here() -> None:
+def test_a_result_that_cannot_be_pickled_is_computed_in_the_parent() -> None:
     script = "with Forked(lambda: print) as work: work.result()('made')"
     assert told_by(script) == "made"
 
 
 @needs_fork
-def test_a_child_that_nobody_waits_for_is_ended() -> None:
+def test_a_child_whose_result_is_not_used_is_stopped() -> None:
     script = """
 try:
     with Forked(signal.pause): raise KeyError("first")
@@ -88,7 +88,7 @@ except ChildProcessError: print("none is left")
 
 
 @needs_fork
-def test_a_child_that_is_ended_takes_its_temporary_folder_along(tmp_path: Path) -> None:
+def test_a_stopped_child_removes_its_temporary_folder(tmp_path: Path) -> None:
     script = f"""
 import glob, tempfile
 def work():
@@ -103,7 +103,7 @@ print(os.listdir({str(tmp_path)!r}))
 
 
 @needs_fork
-def test_the_child_holds_no_file_of_its_parent_open() -> None:
+def test_the_child_closes_inherited_file_descriptors() -> None:
     script = """
 reading, writing = os.pipe()
 def is_open():
@@ -115,7 +115,7 @@ with Forked(is_open) as work: print(work.result())
 
 
 @needs_fork
-def test_who_is_forked_ahead_gets_ready_and_does_the_work_that_is_named_later() -> None:
+def test_forked_ahead_prepares_before_its_work_is_assigned() -> None:
     script = """
 got_ready = []
 def ready(): got_ready.append(True)
@@ -127,14 +127,14 @@ with ForkedAhead(ready) as ahead:
     assert told_by(script) == "True []"
 
 
-def test_who_is_not_forked_ahead_gets_nothing_ready() -> None:
+def test_forked_ahead_without_a_child_prepares_nothing() -> None:
     with ForkedAhead[int](lambda: pytest.fail("not needed here"), is_worth_it=False) as ahead:
         ahead.begin(os.getpid)
         assert ahead.result() == os.getpid()
 
 
 @needs_fork
-def test_a_child_that_ends_before_it_is_told_its_work_loses_nothing() -> None:
+def test_work_runs_in_the_parent_if_the_child_dies_before_assignment() -> None:
     script = """
 def ready(): os._exit(3)
 with ForkedAhead(ready) as ahead:
@@ -146,7 +146,7 @@ with ForkedAhead(ready) as ahead:
 
 
 @needs_fork
-def test_a_child_that_is_never_told_its_work_is_ended() -> None:
+def test_a_child_without_assigned_work_is_stopped() -> None:
     script = """
 with ForkedAhead(int): pass
 try: os.waitpid(-1, os.WNOHANG)
@@ -156,7 +156,7 @@ except ChildProcessError: print("none is left")
 
 
 @needs_fork
-def test_a_child_that_outlives_its_parent_ends_by_itself() -> None:
+def test_a_child_exits_when_its_parent_exits() -> None:
     script = """
 if os.fork() == 0:
     ForkedAhead(int)

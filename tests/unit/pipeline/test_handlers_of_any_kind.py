@@ -25,7 +25,7 @@ HANDLERS = "src/pet_shop_mcp/handlers/pets.py"
     ],
     ids=["a link to nowhere", "a folder"],
 )
-def test_what_is_no_file_is_passed_over(project, regenerate, take_over, place) -> None:
+def test_entries_that_are_not_files_are_ignored(project, regenerate, take_over, place) -> None:
     place((project / HANDLERS).parent)
     assert take_over().outcome == "done"
     assert check(project).outcome == "done"
@@ -41,7 +41,9 @@ def test_what_is_no_file_is_passed_over(project, regenerate, take_over, place) -
     ],
     ids=["no Python", "NUL", "Latin-1"],
 )
-def test_a_module_that_cannot_be_added_to_is_told_and_left(project, take_over, content) -> None:
+def test_a_module_that_cannot_be_extended_is_reported_and_not_changed(
+    project, take_over, content
+) -> None:
     (project / HANDLERS).write_bytes(content)
     report = take_over()
     (problem,) = report.problems
@@ -66,7 +68,9 @@ def test_a_module_that_cannot_be_added_to_is_told_and_left(project, take_over, c
     ],
     ids=["no last line end", "BOM", "CRLF", "form feeds", "comments first", "comment", "empty"],
 )
-def test_a_stub_joins_a_text_of_any_kind(project, take_over, content) -> None:
+def test_a_stub_is_added_to_a_module_with_any_encoding_and_line_ends(
+    project, take_over, content
+) -> None:
     (project / HANDLERS).write_bytes(content)
     assert take_over().outcome == "done"
     joined = (project / HANDLERS).read_bytes()
@@ -79,12 +83,12 @@ def test_a_stub_joins_a_text_of_any_kind(project, take_over, content) -> None:
     assert check(project).outcome == "done"
 
 
-def test_a_function_never_takes_the_name_of_another(project, take_over) -> None:
+def test_a_stub_does_not_reuse_the_name_of_a_function(project, take_over) -> None:
     (project / HANDLERS).write_text("def get_pet(): ...\n\n\ndef get_pet_override(): ...\n")
     assert take_over().function == "handlers/pets.py:get_pet_override_override"
 
 
-def test_a_place_is_told_by_the_lines_that_python_counts(project) -> None:
+def test_locations_use_the_line_numbers_of_python(project) -> None:
     imported = 'from mcpgen.runtime import override\n"""\x0c"""\n\n\n'
     (project / HANDLERS).write_text(f'{imported}@override("GET /nowhere")\ndef f(): ...\n')
     (problem, *_) = check(project).problems
@@ -93,7 +97,7 @@ def test_a_place_is_told_by_the_lines_that_python_counts(project) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a right there")
 @pytest.mark.parametrize("path", ["README.md", "mcpgen.lock"])
-def test_a_file_that_cannot_be_read_is_named(project, regenerate, cache, path) -> None:
+def test_an_unreadable_file_is_reported_by_name(project, regenerate, cache, path) -> None:
     options = GenerateOptions(cache=cache)
     (project / path).unlink(missing_ok=True)
     (project / path).symlink_to(Path(path).name)  # to itself

@@ -424,7 +424,7 @@ def assert_refused(report: Report, code: str, pointer: str, hint: str) -> None:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_one_diagnostic_says_what_where_and_how(
+def test_an_invalid_workflow_is_reported_with_location_and_help(
     name: str, project: Path, regenerate: Callable[..., Report]
 ) -> None:
     text, code, pointer, hint = REFUSED[name]
@@ -436,7 +436,7 @@ def test_one_diagnostic_says_what_where_and_how(
 
 
 @pytest.mark.parametrize("name", ARAZZO_REFUSED)
-def test_an_arazzo_document_is_refused_at_its_own_place(
+def test_an_invalid_arazzo_document_is_reported_at_its_own_location(
     name: str, project: Path, regenerate: Callable[..., Report]
 ) -> None:
     old, new, code, pointer, hint = ARAZZO_REFUSED[name]
@@ -446,7 +446,7 @@ def test_an_arazzo_document_is_refused_at_its_own_place(
     assert contents(project) == before
 
 
-def test_an_arazzo_document_of_another_api_is_refused(
+def test_an_arazzo_document_with_another_source_is_rejected(
     project: Path, regenerate: Callable[..., Report]
 ) -> None:
     write_arazzo(
@@ -463,7 +463,7 @@ def test_an_arazzo_document_of_another_api_is_refused(
     )
 
 
-def test_a_document_outside_of_the_project_is_refused(
+def test_an_arazzo_document_outside_the_project_is_rejected(
     project: Path, regenerate: Callable[..., Report]
 ) -> None:
     (project.parent / "away.yaml").write_text(ARAZZO)
@@ -525,7 +525,7 @@ workflows:
         ("application/json", False),
     ],
 )
-def test_a_step_states_the_media_type_that_its_operation_takes(
+def test_a_step_with_an_unsupported_media_type_is_rejected(
     project: Path, regenerate: Callable[..., Report], media_type: str, is_taken: bool
 ) -> None:
     document = project / "openapi.yaml"

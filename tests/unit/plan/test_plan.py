@@ -21,7 +21,7 @@ from mcpgen.runtime.upstream.request.bodies import BodyKind, classify_body
 RESPONSES = {"204": {"description": "done"}}
 
 
-def test_names_of_the_package_come_from_that_of_the_server(make: Any) -> None:
+def test_package_names_are_derived_from_the_server_name(make: Any) -> None:
     plan = make(make.document()).plan(name="pet-store")
     assert plan.distribution == "pet-store-mcp"
     assert plan.package == "pet_store_mcp"
@@ -47,7 +47,7 @@ def test_tools_are_grouped_by_their_first_tag(make: Any) -> None:
         ("patch", {"readOnlyHint": False, "idempotentHint": False}),
     ],
 )
-def test_hints_come_from_the_method(make: Any, method: str, hints: Any) -> None:
+def test_annotations_are_derived_from_the_method(make: Any, method: str, hints: Any) -> None:
     operation = {"summary": "List pets.", "x-mcp-annotations": {"readOnlyHint": True}}
     tool = make(make.document(operation, method=method)).tool()
     assert tool.annotations == {"title": "List pets", "openWorldHint": True, **hints}
@@ -65,7 +65,7 @@ def test_cost_is_a_quarter_of_the_listed_bytes(make: Any) -> None:
     assert abs(tool.token_cost - len(json.dumps(listed, separators=(",", ":"))) / 4) < 1
 
 
-def test_only_what_is_served_stays_in_the_api(make: Any) -> None:
+def test_unselected_operations_and_unused_schemas_are_removed(make: Any) -> None:
     root = make.with_body({"$ref": "#/components/schemas/A"}, schemas={"A": {}, "B": {}})
     root["paths"]["/b"] = {
         "post": make.with_body({"$ref": "#/components/schemas/B"})["paths"]["/pets"]["post"]
@@ -132,7 +132,7 @@ def environment(make: Any, **root: Any) -> dict[str, Any]:
     return {variable.name: variable for variable in plan.environment}
 
 
-def test_credentials_are_those_of_the_schemes_in_use(make: Any) -> None:
+def test_credentials_are_those_of_the_used_schemes(make: Any) -> None:
     used = [{name: []} for name in ("api-key", "login", "id", "cert")]
     found = environment(make, security=used)
     assert list(found) == [
@@ -154,13 +154,13 @@ def test_credentials_are_those_of_the_schemes_in_use(make: Any) -> None:
     assert (found["DEMO_API_KEY"].scheme, found["DEMO_API_KEY"].part) == ("api-key", "value")
 
 
-def test_what_every_call_needs_is_required(make: Any) -> None:
+def test_a_credential_needed_by_every_call_is_required(make: Any) -> None:
     found = environment(make, security=[{"api-key": [], "login": []}])
     assert found["DEMO_API_KEY"].required
     assert found["DEMO_LOGIN_USERNAME"].required
 
 
-def test_schemes_with_equal_names_have_variables_of_their_own(make: Any) -> None:
+def test_schemes_with_colliding_names_have_different_variables(make: Any) -> None:
     schemes = {name: {"type": "http", "scheme": "bearer"} for name in ("a-b", "a_b", "base_url")}
     found = environment(
         make,
@@ -172,14 +172,14 @@ def test_schemes_with_equal_names_have_variables_of_their_own(make: Any) -> None
 
 
 @pytest.mark.parametrize("name", ["allow_private", "ca_file", "pre_stop_delay_seconds"])
-def test_credential_never_has_the_name_of_a_setting_of_every_server(make: Any, name: str) -> None:
+def test_a_credential_does_not_get_the_name_of_a_common_setting(make: Any, name: str) -> None:
     schemes = {name: {"type": "http", "scheme": "bearer"}}
     found = environment(make, components={"securitySchemes": schemes}, security=[{name: []}])
     (credential,) = [variable for variable in found.values() if variable.secret]
     assert credential.name.startswith(f"DEMO_{name.upper()}_")
 
 
-def test_base_url_is_required_where_the_document_names_none(make: Any) -> None:
+def test_the_base_url_is_required_if_the_document_has_no_server(make: Any) -> None:
     assert environment(make, servers=[])["DEMO_BASE_URL"].required
     assert not environment(make)["DEMO_BASE_URL"].required
 
@@ -207,7 +207,7 @@ def test_server_variables_are_settings(make: Any) -> None:
         "application/json-seq", "text/event-stream", "message/rfc822",
     ],
 )  # fmt: skip
-def test_kinds_of_bodies_are_those_that_the_runtime_writes(media_type: str) -> None:
+def test_the_planned_body_kinds_match_those_of_the_runtime(media_type: str) -> None:
     written = {
         Kind.JSON: BodyKind.JSON,
         Kind.OTHER_JSON: BodyKind.JSON,
@@ -315,7 +315,7 @@ RICH: dict[str, Any] = {
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_order_of_keys_changes_nothing(make: Any, data: st.DataObject) -> None:
+def test_the_order_of_keys_does_not_change_the_plan(make: Any, data: st.DataObject) -> None:
     one, two = make(RICH).plan(), make(shuffled(copy.deepcopy(RICH), data.draw)).plan()
     assert one == two
     assert [tool.name for tool in one.tools] == [tool.name for tool in two.tools]
@@ -383,9 +383,7 @@ COMPONENTS = {
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(json_schemas(), st.sampled_from(["3.0.3", "3.1.0"]))
-def test_whatever_the_schema_what_is_listed_is_valid_and_self_contained(
-    make: Any, schema: Any, version: str
-) -> None:
+def test_listed_schemas_are_valid_and_self_contained(make: Any, schema: Any, version: str) -> None:
     body = {"required": True, "content": {"application/json": {"schema": schema}}}
     answer = {"description": "", "content": {"application/json": {"schema": schema}}}
     root = make.document(
@@ -422,7 +420,7 @@ VALUES = st.recursive(
 @example({"type": "object", "const": {"id": 1}}, [{"id": 1}, {"id": 2}])
 @example({"properties": {"id": False, "q": True}}, [{"id": 1}, {"q": 1}])
 @example({"properties": {"id": False}, "additionalProperties": False}, [{"id": 1}, {}])
-def test_what_is_listed_alone_says_what_the_document_says(
+def test_validation_of_arguments_agrees_with_the_document_schema(
     make: Any, schema: Any, values: list[Any]
 ) -> None:
     lowered = make(make.with_body(schema, version="3.1.0", schemas=COMPONENTS))
@@ -442,7 +440,7 @@ def test_what_is_listed_alone_says_what_the_document_says(
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(json_schemas(), st.lists(VALUES, min_size=1, max_size=8))
 @example({"anyOf": [{"properties": {"id": {"type": "string"}}}, {"type": "object"}]}, [{"id": 1}])
-def test_every_response_of_the_document_fits_the_output_schema(
+def test_every_valid_response_satisfies_the_output_schema(
     make: Any, schema: Any, values: list[Any]
 ) -> None:
     lowered = make(make.with_response(schema, version="3.1.0", schemas=COMPONENTS))

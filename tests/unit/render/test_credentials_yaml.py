@@ -28,7 +28,7 @@ def argument(subject: str, name: str, *, is_certain: bool) -> HiddenCredential:
         "",
     ],
 )
-def test_a_value_on_one_line_reads_as_itself(value: object) -> None:
+def test_a_value_is_written_on_one_line_and_parsed_back(value: object) -> None:
     text = in_flow(value)
     assert "\n" not in text
     assert yaml.safe_load(text) == value
@@ -45,7 +45,7 @@ def test_entries_and_comments_of_one_source_form_one_mapping() -> None:
     assert list(yaml.safe_load(uncommented)["security_schemes"]) == ["key", "other"]
 
 
-def test_the_name_of_a_parameter_never_leaves_its_comment() -> None:
+def test_a_hostile_parameter_name_stays_within_its_comment() -> None:
     hostile = "key`\n    security: [{x: []}]\r    y: 1\u2028    z: 1"
     text = source_entries([argument(f"the query parameter `{hostile}`", hostile, is_certain=True)])
     assert list(yaml.safe_load(text)) == ["security_schemes"]
@@ -59,11 +59,11 @@ def test_the_name_of_a_parameter_never_leaves_its_comment() -> None:
     assert yaml.safe_load(text) == {"operations": {"*": {"parameters": {hostile: {}}}}}
 
 
-def test_an_api_without_credentials_states_it() -> None:
+def test_an_api_without_credentials_gets_empty_security() -> None:
     denied = HiddenCredential("no-credentials", "", ("a",), is_certain=True)
     assert yaml.safe_load(source_entries([denied])) == {"security": []}
 
 
-def test_nothing_found_writes_nothing() -> None:
+def test_without_findings_nothing_is_written() -> None:
     assert source_entries([]) == ""
     assert parameter_entries([]) == ""

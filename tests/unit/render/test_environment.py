@@ -11,18 +11,18 @@ from mcpgen.text.identifiers import Identifier
 
 
 @pytest.mark.parametrize("raw", ["text", 1, None, ["a"]])
-def test_a_raw_value_is_refused(raw: object) -> None:
+def test_a_raw_value_raises_unsafe_text_error(raw: object) -> None:
     template = code_environment().from_string("{{ value }}")
     with pytest.raises(UnsafeTextError):
         template.render(value=raw)
 
 
-def test_safe_text_and_identifiers_pass() -> None:
+def test_safe_text_and_identifiers_are_rendered() -> None:
     template = code_environment().from_string("{{ name }} = {{ value }}")
     assert template.render(name=Identifier("a"), value=literal("b")) == "a = 'b'"
 
 
-def test_joining_safe_text_in_a_template_makes_it_raw() -> None:
+def test_joined_safe_text_is_treated_as_raw() -> None:
     template = code_environment().from_string("{{ value + value }}")
     with pytest.raises(UnsafeTextError):
         template.render(value=literal("b"))

@@ -32,7 +32,7 @@ json_values = st.recursive(
 
 
 @given(json_values)
-def test_literal_means_the_value_and_prints(value: object) -> None:
+def test_literal_evaluates_to_its_value_and_is_printable(value: object) -> None:
     spelled = literal(value)
     assert ast.literal_eval(spelled) == value
     assert spelled.isprintable()
@@ -44,7 +44,7 @@ def test_literal_means_the_value_and_prints(value: object) -> None:
 @example("ends with \\")
 @example("\r\u2028\x85\0\u202e")
 @example('"quote"')
-def test_doc_text_has_the_text_as_its_value(text: str) -> None:
+def test_doc_text_evaluates_to_its_text(text: str) -> None:
     module = ast.parse(f'def f():\n    """{doc_text(text)}"""\n')
     [function] = module.body
     assert isinstance(function, ast.FunctionDef)
@@ -53,7 +53,7 @@ def test_doc_text_has_the_text_as_its_value(text: str) -> None:
 
 
 @given(ANY_TEXT)
-def test_doc_text_stays_on_its_line(text: str) -> None:
+def test_doc_text_is_on_one_line(text: str) -> None:
     assert len(doc_text(text).splitlines()) <= 1
 
 
@@ -61,13 +61,13 @@ def test_doc_text_stays_on_its_line(text: str) -> None:
 @example('"\nname = "other')
 @example("\x7f\x00\x85\u2028")
 @example("\U00010000")
-def test_quoted_means_the_text_in_toml_and_in_yaml(text: str) -> None:
+def test_quote_is_valid_in_toml_and_yaml(text: str) -> None:
     document = quote(text)
     assert tomllib.loads(f"key = {document}") == {"key": text}
     assert yaml.safe_load(f"key: {document}") == {"key": text}
 
 
-def test_quoted_has_a_mark_for_what_utf8_cannot_write() -> None:
+def test_quote_replaces_lone_surrogates() -> None:
     assert quote("a\ud800b") == '"a?b"'
 
 
@@ -86,7 +86,7 @@ def test_quoted_has_a_mark_for_what_utf8_cannot_write() -> None:
         ("www.x.example", r"www\.x.example"),
     ],
 )
-def test_markdown_text_shows_markup_as_text(text: str, shown: str) -> None:
+def test_markdown_text_escapes_markup(text: str, shown: str) -> None:
     assert markdown_text(text) == shown
 
 
@@ -99,7 +99,7 @@ def test_markdown_text_shows_markup_as_text(text: str, shown: str) -> None:
         ("A text `like` any", "A text `like` any"),
     ],
 )
-def test_markdown_paragraph_begins_nothing_else(text: str, shown: str) -> None:
+def test_markdown_paragraph_escapes_block_starts(text: str, shown: str) -> None:
     assert markdown_paragraph(text) == shown
 
 
@@ -108,7 +108,7 @@ def test_markdown_paragraph_begins_nothing_else(text: str, shown: str) -> None:
 @example("``a`b`")
 @example("&amp; &#64;")
 @example("[a]: /b")
-def test_markdown_paragraph_reads_as_the_text(text: str) -> None:
+def test_markdown_paragraph_renders_as_its_text(text: str) -> None:
     reader = MarkdownIt("commonmark").enable(["strikethrough", "table"])
     blocks = [token for token in reader.parse(markdown_paragraph(text)) if token.content]
     line = one_line(text)
@@ -129,7 +129,7 @@ def test_markdown_paragraph_reads_as_the_text(text: str) -> None:
         ("a\nb", "`a b`"),
     ],
 )
-def test_markdown_code_is_fenced_by_more_backticks_than_it_holds(text: str, shown: str) -> None:
+def test_markdown_code_is_fenced_with_enough_backticks(text: str, shown: str) -> None:
     assert markdown_code(text) == shown
 
 
@@ -152,17 +152,17 @@ def test_one_line_has_no_line_break_and_nothing_invisible(text: str) -> None:
         ("", ""),
     ],
 )
-def test_first_sentence(text: str, sentence: str) -> None:
+def test_first_phrase_returns_the_first_sentence(text: str, sentence: str) -> None:
     assert first_phrase(text) == sentence
 
 
-def test_shorten_cuts_at_a_word_and_says_so() -> None:
+def test_shorten_truncates_at_a_word_with_an_ellipsis() -> None:
     assert shorten("one two three", 9) == "one two…"
     assert shorten("unbreakable", 5) == "unbr…"
     assert shorten("short", 5) == "short"
 
 
 @pytest.mark.parametrize("text", ["", "a b", "class", "__import__", "a;b", "ﬁ", "1a"])
-def test_identifier_refuses_what_is_none(text: str) -> None:
+def test_identifier_rejects_invalid_names(text: str) -> None:
     with pytest.raises(ValueError, match="not a Python identifier"):
         identifier(text)

@@ -18,7 +18,7 @@ VALUES = st.recursive(
 )
 
 
-def test_a_short_value_stays_on_its_line_and_a_long_one_has_a_line_for_each_member() -> None:
+def test_a_short_value_is_on_one_line_and_a_long_one_is_wrapped() -> None:
     value = {"short": [1, 2], "long": {"a": "x" * 50, "b": "y" * 50}}
     assert wrap(value).decode().splitlines() == [
         "{",
@@ -37,13 +37,13 @@ def test_only_line_ends_and_tabs_are_added(value: object) -> None:
 
 
 @given(st.lists(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=6), max_size=4))
-def test_a_server_cuts_each_tool_as_compact_json(tools: list[dict[str, object]]) -> None:
+def test_split_tools_returns_each_tool_as_compact_json(tools: list[dict[str, object]]) -> None:
     text = wrap_tools(tools)
     assert json.loads(text) == tools
     assert split_tools(text) == [compact(tool) for tool in tools]
 
 
-def test_a_list_that_something_formatted_has_the_same_tools() -> None:
+def test_split_tools_accepts_reformatted_listings() -> None:
     tools = [{"name": "a", "description": "ü\t\n"}, {"name": "b"}]
     for text in (json.dumps(tools), json.dumps(tools, indent=2), json.dumps(tools, indent="\t")):
         assert list(map(json.loads, split_tools(text.encode()))) == tools

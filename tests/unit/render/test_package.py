@@ -32,7 +32,7 @@ def contract_of(plan: ServerPlan, name: str) -> dict[str, object]:
     return json.loads(rendered(plan)[f"{GENERATED}/tools/pets.json"])["tools"][name]
 
 
-def test_the_files_are_those_of_the_layout_and_all_ours() -> None:
+def test_the_package_has_the_expected_files_and_owners() -> None:
     plan = server_plan()
     files = render(plan) + render_cases(plan, [], [])
     assert sorted(file.path for file in files) == [
@@ -91,14 +91,14 @@ class PostPetsCall(Protocol):
     )
 
 
-def test_only_calls_that_the_users_code_names_have_a_type() -> None:
+def test_only_call_types_used_by_user_code_are_rendered() -> None:
     plan = replace(server_plan(), named_call_types=frozenset({"GetPetsPetIdCall"}))
     (file,) = render_calls(plan)
     assert file.content.count(b"(Protocol)") == 1
     assert render_calls(server_plan()) == ()
 
 
-def test_handlers_read_as_a_colleague_would_have_written_them() -> None:
+def test_rendered_handlers_have_the_expected_text() -> None:
     text = rendered(server_plan())[f"{GENERATED}/tools/pets.py"]
     assert (
         text.partition('"""\n\n')[2]
@@ -144,17 +144,17 @@ async def list_pets(
     )
 
 
-def test_the_listing_has_the_tools_by_name() -> None:
+def test_the_listing_is_sorted_by_tool_name() -> None:
     tools = json.loads(rendered(server_plan())[f"{GENERATED}/listing.json"])
     assert [tool["name"] for tool in tools] == ["create_pet", "get_pet", "list_pets"]
 
 
-def test_what_clients_see_of_a_tool_is_written_once() -> None:
+def test_the_contract_does_not_repeat_the_listing() -> None:
     contract = contract_of(server_plan(), "get_pet")
     assert not contract.keys() & {"listing", "title", "description"}
 
 
-def test_a_parameter_says_how_it_travels_and_which_argument_it_takes() -> None:
+def test_a_parameter_has_its_serialisation_and_its_argument() -> None:
     contract = contract_of(server_plan(), "get_pet")
     assert contract["request"] == {
         "method": "GET",
@@ -180,7 +180,7 @@ def test_a_parameter_that_became_no_argument_is_not_in_the_contract() -> None:
     assert [each["name"] for each in contract["request"]["parameters"]] == ["kept"]
 
 
-def test_a_form_carries_its_schema_with_everything_it_refers_to() -> None:
+def test_a_form_contains_its_schema_and_all_referenced_schemas() -> None:
     form = MediaType(
         "multipart/form-data",
         {"type": "object", "properties": {"pet": {"$ref": "#/$defs/Pet"}}},
@@ -204,7 +204,7 @@ def test_json_bodies_need_no_schema_to_be_written() -> None:
     }
 
 
-def test_only_servers_of_its_own_stand_at_an_operation() -> None:
+def test_only_servers_of_the_operation_are_in_its_request() -> None:
     own = operation("GET", "/own", servers=(Server("https://other.example"),))
     shared = operation("GET", "/shared", servers=(Server("https://petstore.example/v1"),))
     plan = server_plan(tool("own", own), tool("shared", shared))
@@ -214,7 +214,7 @@ def test_only_servers_of_its_own_stand_at_an_operation() -> None:
     assert "servers" not in contract_of(plan, "shared")["request"]
 
 
-def test_what_the_mock_knows_comes_from_the_api_and_not_from_the_tools() -> None:
+def test_the_mock_data_comes_from_the_api_and_not_from_the_tools() -> None:
     plan = server_plan()
     renamed = replace(
         plan,

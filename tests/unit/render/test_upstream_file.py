@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mcpgen.render.upstream_file import upstream_file
 
 
-def test_what_only_the_plan_needs_is_not_for_the_mock(make: Any) -> None:
+def test_fields_used_only_by_the_plan_are_not_in_the_mock_data(make: Any) -> None:
     header = {"name": "Authorization", "in": "header", "schema": {"type": "string"}}
     api = make(make.with_parameters(header)).api
     (operation,) = api.operations

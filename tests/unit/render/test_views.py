@@ -35,7 +35,7 @@ def test_a_tool_without_arguments_has_no_bare_star() -> None:
     assert handler.signature == "ctx: Context"
 
 
-def test_each_location_travels_by_its_wire_name() -> None:
+def test_each_argument_is_passed_with_its_wire_name() -> None:
     op = operation("GET", "/{p-1}", parameter("p-1", "path"))
     [handler] = handlers(
         tool(
@@ -55,12 +55,12 @@ def test_each_location_travels_by_its_wire_name() -> None:
     )
 
 
-def test_what_gives_nothing_is_awaited_and_not_returned() -> None:
+def test_a_call_without_a_result_is_awaited_and_not_returned() -> None:
     nothing, text = handlers(tool("a", GET_PETS), tool("b", GET_PETS, returns=Annotation("str")))
     assert (nothing.statement, text.statement) == ("await", "return await")
 
 
-def test_only_what_is_used_is_imported() -> None:
+def test_only_used_names_are_imported() -> None:
     plan = server_plan(tool("t", GET_PETS))
     module = handler_module(plan, plan.groups[0])
     assert [(line.module, line.names) for line in module.imports] == [
@@ -94,7 +94,7 @@ def test_a_model_that_is_not_planned_is_a_bug() -> None:
         "object",
     ],
 )
-def test_types_are_spelled_back(source: str) -> None:
+def test_annotation_source_returns_valid_annotations_unchanged(source: str) -> None:
     assert annotation_source(Annotation(source, (Identifier("Pet"),)))[0] == source
 
 
@@ -113,16 +113,16 @@ def test_types_are_spelled_back(source: str) -> None:
         "(lambda: int)()",
     ],
 )
-def test_what_is_no_type_is_refused(source: str) -> None:
+def test_an_invalid_annotation_is_rejected(source: str) -> None:
     with pytest.raises(ValueError, match="not a"):
         annotation_source(Annotation(source))
 
 
-def test_a_comment_in_a_type_does_not_survive() -> None:
+def test_a_comment_in_an_annotation_is_removed() -> None:
     assert annotation_source(Annotation("int  # import os"))[0] == "int"
 
 
-def test_the_docstring_says_what_the_tool_does_and_names_its_operation() -> None:
+def test_the_docstring_has_the_first_sentence_and_the_operation() -> None:
     plan = tool("t", GET_PETS, description="List pets. Newest first.")
     assert write_tool_docstring(plan) == "List pets: `GET /pets`."
 
@@ -147,13 +147,11 @@ WORD = "pet " * 30
         (f"{WORD}end.", [("pet " * 22).strip(), f"{'pet ' * 8}end."]),
     ],
 )
-def test_a_long_sentence_ends_with_a_clause_or_is_wrapped(
-    description: str, lines: list[str]
-) -> None:
+def test_a_long_docstring_is_truncated_or_wrapped(description: str, lines: list[str]) -> None:
     plan = tool("t", GET_PETS, description=description)
     assert write_tool_docstring(plan) == "\n    ".join(lines) + "\n\n    `GET /pets`.\n    "
 
 
-def test_a_tool_without_description_is_told_by_its_title() -> None:
+def test_a_tool_without_a_description_is_documented_by_its_title() -> None:
     plan = replace(tool("t", GET_PETS), description="", title="List")
     assert write_tool_docstring(plan) == "List: `GET /pets`."

@@ -38,7 +38,7 @@ def entry(operation: str, *, title: str = "order", **known: object) -> Entry:
         ("what is in order 88", "GET o/{order_id}"),
     ],
 )
-def test_what_a_question_asks_for_decides(question: str, first: str) -> None:
+def test_the_intent_of_a_question_determines_the_first_result(question: str, first: str) -> None:
     index = ToolIndex(
         [
             entry("DELETE a", effect="remove"),
@@ -63,7 +63,7 @@ def test_what_a_question_asks_for_decides(question: str, first: str) -> None:
         ("orders of all shops in a company", "GET /companies/{company}/orders"),
     ],
 )
-def test_a_tool_of_what_the_question_names_is_first(question: str, first: str) -> None:
+def test_a_tool_for_the_named_resource_is_first(question: str, first: str) -> None:
     index = ToolIndex(
         [
             entry("GET /companies/{company}/orders", subject="company orders"),
@@ -73,7 +73,7 @@ def test_a_tool_of_what_the_question_names_is_first(question: str, first: str) -
     assert index.search(question)[0].operation == first
 
 
-def test_a_word_that_is_alike_counts_less_than_the_word_itself() -> None:
+def test_a_synonym_weighs_less_than_the_word_itself() -> None:
     tools = [entry("GET said"), entry("GET alike"), entry("GET other")]
     for tool, said in zip(tools, ("repair", "mend", "paint"), strict=True):
         tool.terms[5] = " ".join(words(said))
@@ -83,7 +83,7 @@ def test_a_word_that_is_alike_counts_less_than_the_word_itself() -> None:
     assert [tool.operation for tool in index.search("mend")] == ["GET alike", "GET said"]
 
 
-def test_a_tool_is_found_by_its_name_and_a_tie_goes_by_name() -> None:
+def test_a_tool_is_found_by_its_name_and_ties_are_sorted_by_name() -> None:
     index = ToolIndex([entry("GET c"), entry("GET b"), entry("GET a")])
 
     assert [tool.name for tool in index.search("order")] == ["get_a", "get_b", "get_c"]

@@ -40,7 +40,7 @@ from mcpgen.search.words import words
         ("download an invoice", "read change"),
     ],
 )
-def test_the_first_verb_says_what_may_be_done(text: str, effects: str) -> None:
+def test_the_first_verb_determines_the_allowed_effects(text: str, effects: str) -> None:
     assert Query.read(text).effects == {*effects.split()}
 
 
@@ -55,17 +55,17 @@ def test_the_first_verb_says_what_may_be_done(text: str, effects: str) -> None:
         ("merge my PR", "pull request"),
     ],
 )
-def test_verbs_of_several_words_are_read_as_one(text: str, also: str) -> None:
+def test_phrases_and_abbreviations_add_their_synonyms(text: str, also: str) -> None:
     assert {*words(also)} <= {*Query.read(text).words}
 
 
-def test_what_has_a_number_or_a_name_is_one_of_several() -> None:
+def test_a_word_with_a_number_or_a_name_refers_to_one_item() -> None:
     question = Query.read('Put order #7 into the folder "Done" with the variable stock_level')
 
     assert question.named == {*words("order folder variable")}
 
 
-def test_plurals_slashed_names_and_who_asks_are_seen() -> None:
+def test_plurals_slashed_names_and_possessives_are_recognised() -> None:
     question = Query.read("my orders from acme/web to a customer")
 
     assert question.plurals == {*words("orders")}

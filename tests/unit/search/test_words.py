@@ -25,14 +25,14 @@ from mcpgen.search.words import words
         ("What is in the file?", "what file"),
     ],
 )
-def test_forms_of_a_word_are_one(one: str, other: str) -> None:
+def test_inflected_forms_of_a_word_are_equal(one: str, other: str) -> None:
     assert words(one) == words(other) != []
 
 
 @pytest.mark.parametrize(("one", "other"), [("user", "use"), ("action", "act"), ("issue", "is")])
-def test_words_that_only_look_alike_stay_apart(one: str, other: str) -> None:
+def test_words_that_only_look_similar_are_distinct(one: str, other: str) -> None:
     assert words(one) != words(other)
 
 
-def test_a_text_without_a_telling_word_has_none() -> None:
+def test_a_text_of_stop_words_has_no_words() -> None:
     assert words("is it of the … — ?") == []

@@ -24,7 +24,7 @@ LOOPBACK = (
 
 
 @pytest.mark.parametrize("host", LOOPBACK)
-def test_every_spelling_of_an_address_means_the_address(host: str) -> None:
+def test_every_spelling_of_an_address_is_normalised(host: str) -> None:
     assert canonical_host(host) == "127.0.0.1"
     assert is_private(host)
     assert is_unusual_spelling(host) == (host.removesuffix(".") != "127.0.0.1")
@@ -46,7 +46,7 @@ def test_every_spelling_of_an_address_means_the_address(host: str) -> None:
         "2001:0:a00:1::f7f7:f7f7",  # Teredo: the server is 10.0.0.1
     ],
 )  # fmt: skip
-def test_addresses_that_are_not_public(host: str) -> None:
+def test_private_addresses_are_recognised(host: str) -> None:
     assert is_private(host)
 
 
@@ -58,7 +58,7 @@ def test_addresses_that_are_not_public(host: str) -> None:
         "2001:0:808:808::f7f7:f7f7", "a" * 5000,
     ],
 )  # fmt: skip
-def test_hosts_that_are_not_private_as_they_are_spelled(host: str) -> None:
+def test_public_hosts_and_names_are_not_private(host: str) -> None:
     assert is_private(host) == (host == "x1.2")  # no top-level domain is a number
 
 
@@ -66,11 +66,11 @@ def test_hosts_that_are_not_private_as_they_are_spelled(host: str) -> None:
     ("address", "is_public"),
     [("8.8.8.8", True), ("127.0.0.1", False), ("2606:4700::1", True), ("::ffff:10.0.0.1", False)],
 )
-def test_an_address_that_a_name_resolved_to(address: str, is_public: bool) -> None:
+def test_is_public_address_checks_a_resolved_address(address: str, is_public: bool) -> None:
     assert is_public_address(ip_address(address)) is is_public
 
 
-def test_usual_spellings_of_ipv6_addresses_are_not_unusual() -> None:
+def test_common_spellings_of_ipv6_addresses_are_accepted() -> None:
     for host in ("::1", "0:0:0:0:0:0:0:1", "[2606:4700:0::1111]", "api.example.com"):
         assert not is_unusual_spelling(host)
 
@@ -89,11 +89,11 @@ def test_usual_spellings_of_ipv6_addresses_are_not_unusual() -> None:
         ("", ""),
     ],
 )
-def test_the_origin_of_a_url(url: str, origin: str) -> None:
+def test_origin_of_returns_the_origin_of_a_url(url: str, origin: str) -> None:
     assert origin_of(url) == origin
 
 
-def test_a_placeholder_of_a_confirmed_origin_stands_within_one_label() -> None:
+def test_a_placeholder_of_a_confirmed_origin_matches_one_label() -> None:
     confirmed = ("https://{region}.Example.com:8443", "https://files-{n}.example.org")
     for origin in ("https://eu.example.com:8443", "https://files-7.example.org"):
         assert is_confirmed_origin(origin, confirmed)

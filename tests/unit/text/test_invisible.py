@@ -14,7 +14,7 @@ VISIBLE_FORMATS = {  # format characters that are drawn: Arabic, Syriac and Kait
 }  # fmt: skip
 
 
-def test_every_control_and_format_character_is_taken_out_but_the_documented_ones() -> None:
+def test_every_undocumented_control_or_format_character_is_removed() -> None:
     kept = {
         code
         for code in range(0x110000)
@@ -32,7 +32,7 @@ def test_every_control_and_format_character_is_taken_out_but_the_documented_ones
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("around", ["x", "\u0645", "\U0001f469"])
-def test_a_character_is_taken_out_of_any_text(code: int, around: str) -> None:
+def test_a_hidden_character_is_removed_from_any_text(code: int, around: str) -> None:
     assert visible(f"{around}{chr(code)}{around}") == (around * 2, 1)
 
 
@@ -49,7 +49,7 @@ def test_a_character_is_taken_out_of_any_text(code: int, around: str) -> None:
         "caf\u00e9 \u6f22\u5b57 \u2028",
     ],
 )
-def test_what_text_needs_stays(text: str) -> None:
+def test_characters_needed_by_text_are_kept(text: str) -> None:
     assert visible(text) == (text, 0)
 
 

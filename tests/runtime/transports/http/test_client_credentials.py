@@ -27,7 +27,7 @@ FOREIGN = {
 
 @pytest.mark.requirement("L153", "N130")
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_no_token_of_a_client_reaches_the_api(era: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_client_tokens_are_not_sent_to_the_api(era: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(PETSTORE))
     sent: list[HttpRequest] = []
 

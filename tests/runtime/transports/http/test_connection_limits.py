@@ -20,7 +20,7 @@ MODERN_HEADERS = {
 }
 
 
-def test_a_body_that_announces_too_much_is_refused_unread() -> None:
+def test_an_oversized_content_length_is_rejected_without_reading_the_body() -> None:
     async def scenario(served: Served) -> None:
         response = await served.client.send(
             "POST", b"", headers={"content-length": str(MAX_MESSAGE_BYTES + 1)}, ends=False
@@ -32,7 +32,7 @@ def test_a_body_that_announces_too_much_is_refused_unread() -> None:
 
 
 @pytest.mark.parametrize("pieces", [1, 9])
-def test_a_body_that_is_too_long_is_refused_when_it_gets_there(pieces: int) -> None:
+def test_an_oversized_body_is_rejected_when_it_exceeds_the_limit(pieces: int) -> None:
     async def scenario(served: Served) -> None:
         piece = b" " * (MAX_MESSAGE_BYTES // pieces + 1)
         response = await served.client.send("POST", chunks=[piece] * pieces).complete()
@@ -41,7 +41,7 @@ def test_a_body_that_is_too_long_is_refused_when_it_gets_there(pieces: int) -> N
     run(scenario)
 
 
-def test_the_longest_body_is_taken_in_any_number_of_pieces() -> None:
+def test_a_body_of_the_maximum_size_is_accepted_in_several_chunks() -> None:
     async def scenario(served: Served) -> None:
         body = json.dumps(modern("tools/call", ECHO)).encode().ljust(MAX_MESSAGE_BYTES)
         half = len(body) // 2
@@ -52,7 +52,7 @@ def test_the_longest_body_is_taken_in_any_number_of_pieces() -> None:
     run(scenario)
 
 
-def test_a_client_that_leaves_in_its_body_is_forgotten() -> None:
+def test_a_client_that_disconnects_during_its_body_makes_no_call() -> None:
     async def scenario(served: Served) -> None:
         exchange = served.client.send("POST", chunks=[b"{"], ends=False, headers=MODERN_HEADERS)
         await exchange.leave()
@@ -70,7 +70,7 @@ def test_a_client_that_leaves_in_its_body_is_forgotten() -> None:
         pytest.param(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":NaN}}', id="NaN"),
     ],
 )
-def test_json_bombs_are_refused(body: bytes) -> None:
+def test_json_bombs_are_rejected(body: bytes) -> None:
     async def scenario(served: Served) -> None:
         response = await served.client.send("POST", body, headers=MODERN_HEADERS).complete()
         assert response.status == 400
@@ -79,7 +79,7 @@ def test_json_bombs_are_refused(body: bytes) -> None:
     run(scenario)
 
 
-def test_one_call_too_many_is_told_when_to_come_again() -> None:
+def test_a_call_above_the_limit_is_rejected_with_retry_after() -> None:
     async def scenario(served: Served) -> None:
         await served.client.initialize("2025-11-25")
         waiting = [
@@ -122,7 +122,7 @@ def test_listeners_do_not_count_as_calls() -> None:
     run(scenario, max_in_flight=1)
 
 
-def test_calls_in_flight_are_finished_while_nothing_new_is_taken() -> None:
+def test_draining_finishes_calls_in_flight_and_rejects_new_ones() -> None:
     async def scenario(served: Served) -> None:
         await served.client.initialize("2025-11-25")
         listening = served.client.send("GET", headers=served.client.session_headers)
@@ -146,7 +146,7 @@ def test_calls_in_flight_are_finished_while_nothing_new_is_taken() -> None:
 
 
 @pytest.mark.parametrize("transport", ["session", "sse"])
-def test_a_call_that_waits_for_its_client_ends_when_nobody_can_answer(transport: str) -> None:
+def test_draining_ends_a_call_that_waits_for_a_disconnected_client(transport: str) -> None:
     async def scenario(served: Served) -> None:
         client = served.client
         capabilities = {"elicitation": {}}
@@ -202,7 +202,7 @@ def test_a_stream_is_bounded_in_bytes_but_keeps_its_newest_event() -> None:
     run(scenario, store=MemoryStore(max_event_bytes=1000, max_streams=3))
 
 
-def test_a_fault_of_ours_is_answered_with_500_and_logged_in_one_line(
+def test_an_internal_error_is_answered_with_500_and_logged_in_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     async def scenario(served: Served) -> None:

@@ -31,7 +31,7 @@ def preflight(**more: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/messages"])
-def test_a_page_may_send_what_mcp_has_and_nothing_else(path: str) -> None:
+def test_a_preflight_allows_only_the_methods_and_headers_of_mcp(path: str) -> None:
     async def scenario(served: Served) -> None:
         asked = preflight(**{"access-control-request-headers": ASKED})
         response = await served.client.send("OPTIONS", path=path, headers=asked).complete()
@@ -48,7 +48,7 @@ def test_a_page_may_send_what_mcp_has_and_nothing_else(path: str) -> None:
     run(scenario, host_check=ALLOWED, with_sse=True)
 
 
-def test_a_page_may_ask_to_end_its_session() -> None:
+def test_a_preflight_allows_delete_for_sessions() -> None:
     async def scenario(served: Served) -> None:
         asked = preflight(**{"access-control-request-method": "DELETE"})
         response = await served.client.send("OPTIONS", headers=asked).complete()
@@ -58,7 +58,7 @@ def test_a_page_may_ask_to_end_its_session() -> None:
 
 
 @pytest.mark.parametrize("origin", [OWN_PAGE, {}], ids=["own origin", "no origin"])
-def test_whoever_is_not_on_the_list_is_answered_as_ever(origin: dict[str, str]) -> None:
+def test_requests_without_a_listed_origin_get_no_cors_headers(origin: dict[str, str]) -> None:
     async def scenario(served: Served) -> None:
         asked = {**origin, "access-control-request-method": "POST"}
         refused = await served.client.send("OPTIONS", headers=asked).complete()
@@ -69,7 +69,7 @@ def test_whoever_is_not_on_the_list_is_answered_as_ever(origin: dict[str, str]) 
     run(scenario, host_check=ALLOWED)
 
 
-def test_a_foreign_page_learns_nothing() -> None:
+def test_a_foreign_origin_is_rejected_without_cors_headers() -> None:
     async def scenario(served: Served) -> None:
         for method in ("OPTIONS", "POST"):
             asked = preflight(origin="https://evil.example")
@@ -82,7 +82,7 @@ def test_a_foreign_page_learns_nothing() -> None:
     run(scenario, host_check=ALLOWED)
 
 
-def test_without_an_allowed_origin_no_preflight_is_answered() -> None:
+def test_a_preflight_is_rejected_without_allowed_origins() -> None:
     async def scenario(served: Served) -> None:
         response = await served.client.send("OPTIONS", headers=preflight()).complete()
         assert (response.status, cors(response.headers)) == (403, {})
@@ -90,7 +90,7 @@ def test_without_an_allowed_origin_no_preflight_is_answered() -> None:
     run(scenario)
 
 
-def test_a_page_reads_results_events_and_refusals() -> None:
+def test_cors_headers_are_sent_with_results_events_and_errors() -> None:
     async def scenario(served: Served) -> None:
         listed = await served.client.post_modern("tools/list", headers=PAGE)
         served.tools.go_on.set()
@@ -109,7 +109,7 @@ def test_a_page_reads_results_events_and_refusals() -> None:
     run(scenario, host_check=ALLOWED)
 
 
-def test_a_page_keeps_a_session() -> None:
+def test_an_allowed_page_can_use_a_session() -> None:
     async def scenario(served: Served) -> None:
         client = served.client
         opened = await client.post(

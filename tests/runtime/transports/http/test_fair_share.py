@@ -24,7 +24,7 @@ from tests.runtime.transports.http.test_sessions import _open
 from tests.support.http_server import Client, Served, run
 
 
-def test_one_caller_gets_nine_tenths_and_leaves_some_for_others() -> None:
+def test_one_client_gets_at_most_nine_tenths_of_the_free_slots() -> None:
     share = FairShare(1000)
     taken = dict.fromkeys("abc", 0)
     for caller in "abc":
@@ -37,7 +37,7 @@ def test_one_caller_gets_nine_tenths_and_leaves_some_for_others() -> None:
     assert share.take("e", 899)
 
 
-def test_a_caller_with_nothing_gets_what_fits() -> None:
+def test_a_client_without_slots_gets_any_amount_that_fits() -> None:
     share = FairShare(10)
     assert not share.take("a", 11)
     assert share.take("a", 10)
@@ -56,7 +56,7 @@ def test_a_caller_with_nothing_gets_what_fits() -> None:
         ("", ""),
     ],
 )
-def test_what_counts_as_one_client(host: str, network: str) -> None:
+def test_addresses_of_the_same_network_are_one_client(host: str, network: str) -> None:
     assert identify_client(host) == network
 
 
@@ -87,7 +87,7 @@ def connections(*of: tuple[str, float, int]) -> list[FakeConnection]:
     return [FakeConnection(client, used_at, doing) for client, used_at, doing in of]
 
 
-def test_the_largest_client_loses_the_connection_that_it_needs_least() -> None:
+def test_the_largest_client_loses_its_least_active_connection() -> None:
     bounded = limits()
     held = connections(("a", 3, CALLING), ("a", 2, STREAMING), ("a", 1, CALLING), ("b", 0, IDLE))
     for connection in held:
@@ -98,7 +98,9 @@ def test_the_largest_client_loses_the_connection_that_it_needs_least() -> None:
 
 
 @pytest.mark.parametrize(("of_newcomer", "is_accepted"), [(0, True), (1, False)])
-def test_who_has_few_displaces_a_call_of_who_has_many(of_newcomer: int, is_accepted: bool) -> None:
+def test_a_client_with_few_connections_displaces_one_of_a_larger_client(
+    of_newcomer: int, is_accepted: bool
+) -> None:
     bounded = limits()
     held = connections(*[("a", n, CALLING) for n in range(4 - of_newcomer)])
     held += connections(*[("b", n, CALLING) for n in range(of_newcomer)])
@@ -108,7 +110,7 @@ def test_who_has_few_displaces_a_call_of_who_has_many(of_newcomer: int, is_accep
     assert held[0].is_aborted is is_accepted
 
 
-def test_a_client_with_one_connection_keeps_it_when_descriptors_are_short() -> None:
+def test_the_only_connection_of_a_client_is_kept_when_descriptors_are_short() -> None:
     bounded = limits()
     alone = FakeConnection("a")
     bounded.add(alone)
@@ -119,7 +121,7 @@ def test_a_client_with_one_connection_keeps_it_when_descriptors_are_short() -> N
     assert (alone.is_aborted, second.is_aborted) == (True, False)
 
 
-def test_who_holds_the_most_bytes_is_closed_first() -> None:
+def test_the_client_with_the_most_buffered_bytes_is_closed_first() -> None:
     bounded = limits()
     small, old, new = connections(("a", 0, IDLE), ("b", 1, IDLE), ("b", 2, IDLE))
     for connection in (small, old, new):
@@ -148,7 +150,7 @@ def test_connections_are_parsed_in_turn() -> None:
     asyncio.run(scenario())
 
 
-def test_the_longest_of_all_backlogs_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_longest_backlog_is_dropped_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     backlogs = Backlogs(max_bytes=100_000)
     monkeypatch.setattr(reply_stream, "_backlogs", backlogs)
     short, long, tiny = ReplyStream(), ReplyStream(), ReplyStream()
@@ -163,7 +165,7 @@ def test_the_longest_of_all_backlogs_is_cut_off(monkeypatch: pytest.MonkeyPatch)
     assert backlogs._bytes == 0
 
 
-def test_stored_events_are_bounded_in_all() -> None:
+def test_stored_events_are_bounded_over_all_sessions() -> None:
     async def scenario(served: Served) -> None:
         store = served.store
         small, large = await _open(store, ""), await _open(store, "")
@@ -207,7 +209,7 @@ def test_calls_in_flight_are_shared_among_clients() -> None:
     run(scenario, max_in_flight=20)
 
 
-def test_arguments_that_take_much_memory_are_shared_among_clients() -> None:
+def test_memory_for_arguments_is_shared_among_clients() -> None:
     async def scenario(served: Served) -> None:
         greedy = from_address(served.new_client(), "192.0.2.1")
         other = from_address(served.new_client(), "192.0.2.2")
@@ -228,7 +230,7 @@ def test_arguments_that_take_much_memory_are_shared_among_clients() -> None:
     run(scenario)
 
 
-def test_the_client_may_cancel_and_answer_when_all_places_are_taken() -> None:
+def test_a_client_can_cancel_and_respond_when_all_slots_are_in_use() -> None:
     async def scenario(served: Served) -> None:
         await served.client.initialize("2025-11-25")
         call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "hang"}}

@@ -44,7 +44,7 @@ OWN = [
 @pytest.mark.requirement("L044", "L045", "N035")
 @pytest.mark.parametrize(("headers", "status"), FOREIGN)
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
-def test_a_foreign_host_or_origin_is_refused_before_anything_else(
+def test_a_foreign_host_or_origin_is_rejected_before_anything_else(
     method: str, headers: dict[str, str], status: int
 ) -> None:
     async def scenario(served: Served) -> None:
@@ -57,7 +57,7 @@ def test_a_foreign_host_or_origin_is_refused_before_anything_else(
 
 @pytest.mark.requirement("L044", "N035")
 @pytest.mark.parametrize("headers", OWN)
-def test_an_own_host_and_origin_are_served(headers: dict[str, str]) -> None:
+def test_the_own_host_and_origin_are_accepted(headers: dict[str, str]) -> None:
     async def scenario(served: Served) -> None:
         assert (await served.client.post_modern("tools/list", headers=headers)).status == 200
 
@@ -65,7 +65,7 @@ def test_an_own_host_and_origin_are_served(headers: dict[str, str]) -> None:
 
 
 @pytest.mark.requirement("L044")
-def test_the_endpoints_of_2024_are_checked_too() -> None:
+def test_the_2024_sse_endpoints_check_the_origin() -> None:
     async def scenario(served: Served) -> None:
         for method, path in (("GET", "/sse"), ("POST", "/messages")):
             response = await served.client.send(
@@ -76,7 +76,7 @@ def test_the_endpoints_of_2024_are_checked_too() -> None:
     run(scenario, with_sse=True)
 
 
-def test_allowed_hosts_and_origins_are_let_in() -> None:
+def test_allowed_hosts_and_origins_are_accepted() -> None:
     check = HostCheck(
         allowed_hosts=["Mcp.example"],
         allowed_origins=["https://app.example", "http://localhost:1/"],
@@ -90,7 +90,7 @@ def test_allowed_hosts_and_origins_are_let_in() -> None:
     assert refusal.status == 403
 
 
-def test_bound_to_every_interface_any_address_is_a_host_but_no_name() -> None:
+def test_a_wildcard_bind_accepts_any_ip_address_but_no_host_name() -> None:
     check = HostCheck("0.0.0.0")
     assert check.find_rejection(b"192.168.1.5:8000", None) is None
     assert check.find_rejection(b"[fe80::1]:8000", None) is None
@@ -102,13 +102,13 @@ def test_bound_to_every_interface_any_address_is_a_host_but_no_name() -> None:
     assert check.find_rejection(b"192.168.1.5:8000", b"http://192.168.1.6:8000") is not None
 
 
-def test_bound_to_one_address_only_that_address_is_a_host() -> None:
+def test_a_single_address_bind_accepts_only_that_address() -> None:
     check = HostCheck("192.168.1.5")
     assert check.find_rejection(b"192.168.1.5:8000", None) is None
     assert check.find_rejection(b"localhost:8000", None) is not None
 
 
 @pytest.mark.requirement("L046", "N036")
-def test_loopback_is_told_from_what_others_can_reach() -> None:
+def test_is_loopback_is_true_only_for_loopback_hosts() -> None:
     assert all(map(is_loopback, ("127.0.0.1", "127.0.0.9", "::1", "[::1]", "localhost")))
     assert not any(map(is_loopback, ("0.0.0.0", "::", "192.168.1.5", "", "example.org")))

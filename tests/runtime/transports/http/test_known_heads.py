@@ -109,7 +109,7 @@ async def warm_client() -> Client:
 
 @settings(max_examples=80)
 @given(st.lists(st.sampled_from(REQUESTS), min_size=1, max_size=6), st.data())
-def test_however_requests_arrive_the_answers_are_those_to_each_alone(
+def test_responses_do_not_depend_on_how_requests_are_split(
     requests: list[bytes], data: st.DataObject
 ) -> None:
     sent = b"".join(requests)
@@ -133,7 +133,7 @@ def test_however_requests_arrive_the_answers_are_those_to_each_alone(
 
 
 @pytest.mark.parametrize("request_", [ORDINARY, FOREIGN], ids=["a call", "a foreign page"])
-def test_a_request_with_a_known_head_may_come_in_two_pieces(request_: bytes) -> None:
+def test_a_request_with_a_cached_head_can_arrive_in_two_pieces(request_: bytes) -> None:
     async def scenario() -> None:
         expected = await answer_alone(request_)
         client = Client(new_server())
@@ -151,7 +151,7 @@ def test_a_request_with_a_known_head_may_come_in_two_pieces(request_: bytes) -> 
     asyncio.run(scenario())
 
 
-def test_a_known_head_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cached_head_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         client = await warm_client()
         monkeypatch.setattr(connection, "parse_request", None)
@@ -170,7 +170,7 @@ def test_a_known_head_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> No
     ],
     ids=["Connection: close", "HTTP/1.0", "no request"],
 )
-def test_a_request_that_is_the_last_of_its_connection_stays_so(closing: bytes) -> None:
+def test_a_cached_head_does_not_keep_a_closing_connection_open(closing: bytes) -> None:
     async def scenario() -> None:
         server = new_server()
         for _ in range(4):
@@ -184,7 +184,7 @@ def test_a_request_that_is_the_last_of_its_connection_stays_so(closing: bytes) -
     asyncio.run(scenario())
 
 
-def test_heads_are_kept_up_to_a_number_and_a_size() -> None:
+def test_cached_heads_are_limited_in_number_and_size() -> None:
     parsed = parse_request(b"GET / HTTP/1.1")
     heads = KnownHeads()
     for number in range(MAX_HEADS + 1):

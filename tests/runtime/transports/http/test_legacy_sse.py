@@ -45,7 +45,7 @@ def answers(response: Response) -> list[object]:
 
 
 @pytest.mark.requirement("L042", "L043", "L044")
-def test_answers_travel_on_the_stream_and_posts_get_none() -> None:
+def test_responses_are_sent_on_the_stream_and_not_to_the_post() -> None:
     async def scenario(served: Served) -> None:
         stream, query = await connect(served)
         for message in (INITIALIZE, INITIALIZED, tool_call("report", id=1, token=1)):
@@ -63,7 +63,7 @@ def test_answers_travel_on_the_stream_and_posts_get_none() -> None:
     run(scenario, with_sse=True)
 
 
-def test_a_client_hears_of_changes() -> None:
+def test_a_client_is_notified_of_changes() -> None:
     async def scenario(served: Served) -> None:
         stream, query = await connect(served)
         await post(served, query, INITIALIZE)
@@ -99,7 +99,7 @@ def test_the_session_and_its_calls_end_with_the_stream() -> None:
         ("POST", "/sse", "", INITIALIZE, 405),
     ],
 )
-def test_what_fits_no_session_or_endpoint_is_refused(
+def test_a_request_without_a_matching_session_or_endpoint_is_rejected(
     method: str, path: str, query: str, body: object, status: int
 ) -> None:
     async def scenario(served: Served) -> None:
@@ -109,7 +109,7 @@ def test_what_fits_no_session_or_endpoint_is_refused(
     run(scenario, with_sse=True)
 
 
-def test_the_stream_must_be_accepted() -> None:
+def test_the_accept_header_must_include_event_streams() -> None:
     async def scenario(served: Served) -> None:
         headers = {"accept": "application/json"}
         assert (
@@ -119,14 +119,14 @@ def test_the_stream_must_be_accepted() -> None:
     run(scenario, with_sse=True)
 
 
-def test_it_is_off_unless_asked_for() -> None:
+def test_legacy_sse_is_disabled_by_default() -> None:
     async def scenario(served: Served) -> None:
         assert (await served.client.send("GET", path="/sse").complete()).status == 404
 
     run(scenario)
 
 
-def test_calls_are_finished_before_the_server_leaves() -> None:
+def test_draining_finishes_the_calls_in_flight() -> None:
     async def scenario(served: Served) -> None:
         idle, _ = await connect(served)
         busy, query = await connect(served)
@@ -143,7 +143,7 @@ def test_calls_are_finished_before_the_server_leaves() -> None:
     run(scenario, with_sse=True)
 
 
-def test_what_is_stateless_is_not_served_over_this_transport() -> None:
+def test_stateless_requests_are_rejected_over_legacy_sse() -> None:
     async def scenario(served: Served) -> None:
         stream, query = await connect(served)
         accepted = await post(served, query, modern("tools/call", {"name": "echo"}, id=1))

@@ -63,7 +63,7 @@ HEADERS = {"mcp-protocol-version": MODERN, "mcp-method": "notifications/x"}
         ),
     ],
 )
-def test_a_notification_agrees_with_its_headers(message: Any, headers: Any, code: Any) -> None:
+def test_a_notification_must_match_its_headers(message: Any, headers: Any, code: Any) -> None:
     async def scenario(served: Served) -> None:
         response = await served.client.send("POST", message, headers=headers).complete()
         assert response.status == (202 if code is None else 400)
@@ -78,7 +78,7 @@ def test_a_notification_agrees_with_its_headers(message: Any, headers: Any, code
 
 
 @pytest.mark.requirement("N055")
-def test_a_session_id_is_ignored_and_none_is_minted() -> None:
+def test_a_session_id_is_ignored_and_not_issued() -> None:
     async def scenario(served: Served) -> None:
         headers = {"mcp-session-id": "nothing", "last-event-id": "a-1"}
         response = await served.client.post_modern("tools/call", ECHO, headers=headers)
@@ -89,7 +89,7 @@ def test_a_session_id_is_ignored_and_none_is_minted() -> None:
 
 
 @pytest.mark.requirement("N011", "N012")
-def test_nothing_is_remembered_from_one_request_to_the_next() -> None:
+def test_capabilities_of_a_request_do_not_affect_the_next_request() -> None:
     async def scenario(served: Served) -> None:
         can_ask = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}
         able = await served.client.post_modern("tools/call", {"name": "ask"}, meta=can_ask)
@@ -148,7 +148,7 @@ REFUSED: list[Any] = [
 
 @pytest.mark.requirement("N014", "N020", "N045", "N046", "N048", "N049", "N053")
 @pytest.mark.parametrize(("body", "headers", "status", "code"), REFUSED)
-def test_what_cannot_be_served_gets_its_status_and_code(
+def test_an_invalid_request_gets_the_specified_status_and_code(
     body: Any, headers: dict[str, str], status: int, code: int
 ) -> None:
     async def scenario(served: Served) -> None:
@@ -163,7 +163,7 @@ def test_what_cannot_be_served_gets_its_status_and_code(
 
 @pytest.mark.requirement("N020")
 @pytest.mark.parametrize("version", ["2099-01-01", "2025-06-18"])
-def test_another_version_is_answered_with_those_that_are_served(version: str) -> None:
+def test_an_unsupported_version_is_answered_with_the_supported_ones(version: str) -> None:
     async def scenario(served: Served) -> None:
         response = await served.client.post_modern(
             "tools/list",
@@ -215,7 +215,7 @@ def test_arguments_in_headers_must_agree_with_the_body(
 
 
 @pytest.mark.requirement("N050")
-def test_a_name_may_come_as_base64() -> None:
+def test_a_base64_encoded_name_header_is_accepted() -> None:
     async def scenario(served: Served) -> None:
         name = f"=?base64?{base64.b64encode(b'echo').decode()}?="
         response = await served.client.post_modern("tools/call", ECHO, headers={"mcp-name": name})
@@ -225,7 +225,7 @@ def test_a_name_may_come_as_base64() -> None:
 
 
 @pytest.mark.requirement("N039", "N040", "N041", "N042")
-def test_progress_makes_the_answer_a_stream_that_ends_with_the_result() -> None:
+def test_progress_turns_the_response_into_a_stream_that_ends_with_the_result() -> None:
     async def scenario(served: Served) -> None:
         exchange = served.client.begin_modern(
             "tools/call", {"name": "report"}, meta={"progressToken": "t"}
@@ -251,7 +251,7 @@ def test_progress_makes_the_answer_a_stream_that_ends_with_the_result() -> None:
 
 
 @pytest.mark.requirement("N039")
-def test_a_call_that_takes_long_but_says_nothing_is_still_answered_as_json() -> None:
+def test_a_slow_call_without_progress_is_answered_as_json() -> None:
     async def scenario(served: Served) -> None:
         exchange = served.client.begin_modern("tools/call", {"name": "hang"})
         await served.tools.started.wait()
@@ -267,7 +267,7 @@ def test_a_call_that_takes_long_but_says_nothing_is_still_answered_as_json() -> 
 
 @pytest.mark.requirement("N043", "N044")
 @pytest.mark.parametrize("tool", ["hang", "report"])
-def test_a_client_that_leaves_cancels_its_call(tool: str) -> None:
+def test_a_disconnected_client_cancels_its_call(tool: str) -> None:
     async def scenario(served: Served) -> None:
         exchange = served.client.begin_modern(
             "tools/call", {"name": tool}, meta={"progressToken": 1}
@@ -285,7 +285,7 @@ def test_a_client_that_leaves_cancels_its_call(tool: str) -> None:
 
 @pytest.mark.requirement("N055")
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
-def test_a_modern_server_takes_posts_only(method: str) -> None:
+def test_a_modern_server_allows_only_post(method: str) -> None:
     async def scenario(served: Served) -> None:
         response = await served.client.send(method).complete()
         assert response.status == 405
@@ -297,7 +297,7 @@ def test_a_modern_server_takes_posts_only(method: str) -> None:
 @pytest.mark.requirement("N055")
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
 @pytest.mark.parametrize("has_session", [False, True])
-def test_a_server_of_both_eras_takes_posts_only_of_a_modern_client(
+def test_a_server_with_both_eras_allows_only_post_for_modern_requests(
     method: str, has_session: bool
 ) -> None:
     async def scenario(served: Served) -> None:
@@ -327,7 +327,7 @@ def test_a_legacy_server_rejects_the_get_of_a_revision_that_it_does_not_serve(
 
 
 @pytest.mark.requirement("N022")
-def test_a_modern_server_tells_an_old_client_what_it_speaks() -> None:
+def test_a_modern_server_reports_its_versions_to_a_legacy_client() -> None:
     async def scenario(served: Served) -> None:
         params = {"protocolVersion": "2025-11-25", "capabilities": {}}
         response = await served.client.send("POST", request("initialize", params)).complete()
@@ -337,7 +337,7 @@ def test_a_modern_server_tells_an_old_client_what_it_speaks() -> None:
     run(scenario, definition=ONLY_MODERN)
 
 
-def test_a_legacy_server_refuses_a_header_of_the_new_revision() -> None:
+def test_a_legacy_server_rejects_a_modern_version_header() -> None:
     async def scenario(served: Served) -> None:
         response = await served.client.post_modern("tools/list")
         assert response.status == 400
@@ -346,7 +346,7 @@ def test_a_legacy_server_refuses_a_header_of_the_new_revision() -> None:
 
 
 @pytest.mark.requirement("N001", "N069", "N070", "N071")
-def test_a_listener_hears_of_changes_and_of_nothing_before_its_acknowledgement() -> None:
+def test_a_listener_receives_changes_after_the_acknowledgement() -> None:
     async def scenario(served: Served) -> None:
         exchange = served.client.begin_modern(
             "subscriptions/listen", {"notifications": {"toolsListChanged": True}}, id="mine"
@@ -390,7 +390,7 @@ def test_an_open_stream_is_kept_alive_by_comments() -> None:
 
 
 @pytest.mark.requirement("N072")
-def test_listeners_end_in_order_when_the_server_leaves() -> None:
+def test_draining_ends_listen_requests_with_a_result() -> None:
     async def scenario(served: Served) -> None:
         exchange = served.client.begin_modern(
             "subscriptions/listen", {"notifications": {"toolsListChanged": True}}, id=7
@@ -421,7 +421,7 @@ def test_two_hundred_clients_with_the_same_id_each_get_their_own_answer() -> Non
 
 
 @pytest.mark.requirement("N010")
-def test_a_handler_that_breaks_tells_nothing_of_the_inside() -> None:
+def test_a_failing_handler_does_not_reveal_the_exception() -> None:
     async def scenario(served: Served) -> None:
         response = await served.client.post_modern("tools/call", {"name": "fail"})
         assert response.status == 200

@@ -56,7 +56,7 @@ def test_malformed_fields_are_rejected(field: bytes) -> None:
     ("target", "path"),
     [(b"http://a/mcp?b", "/mcp"), (b"HTTPS://a", "/"), (b"http://a?b", "/")],
 )
-def test_an_absolute_target_counts_as_another_host(target: bytes, path: str) -> None:
+def test_an_absolute_target_is_added_to_the_host(target: bytes, path: str) -> None:
     head = head_of(b"Host: a", first=b"GET %b HTTP/1.1" % target).head
     assert head.path == path
     assert head.fields == {b"host": b"a, " + target}
@@ -71,7 +71,9 @@ def test_an_absolute_target_counts_as_another_host(target: bytes, path: str) -> 
         ([b"Transfer-Encoding: Chunked"], 0, True),
     ],
 )
-def test_the_body_is_delimited(fields: list[bytes], length: int, is_chunked: bool) -> None:
+def test_the_body_length_is_determined_by_the_fields(
+    fields: list[bytes], length: int, is_chunked: bool
+) -> None:
     assert head_of(*fields)[1:3] == (length, is_chunked)
 
 
@@ -99,7 +101,7 @@ def test_ambiguous_framing_is_rejected(fields: list[bytes]) -> None:
         head_of(*fields)
 
 
-def test_http_1_0_has_no_chunks_and_one_request() -> None:
+def test_http_1_0_allows_neither_chunks_nor_persistent_connections() -> None:
     old = b"POST /mcp HTTP/1.0"
     assert not head_of(b"Connection: keep-alive", first=old).is_persistent
     with pytest.raises(MalformedMessageError):
@@ -115,11 +117,13 @@ def test_http_1_0_has_no_chunks_and_one_request() -> None:
         ([b"Connection: close", b"Connection: a"], False),
     ],
 )
-def test_the_connection_field_ends_the_connection(fields: list[bytes], is_persistent: bool) -> None:
+def test_the_connection_field_determines_persistence(
+    fields: list[bytes], is_persistent: bool
+) -> None:
     assert head_of(*fields).is_persistent is is_persistent
 
 
-def test_an_upgrade_has_no_body() -> None:
+def test_an_upgrade_request_with_a_body_is_rejected() -> None:
     upgrade = [b"Connection: a, Upgrade", b"Upgrade: h2c"]
     assert head_of(*upgrade).content_length == 0
     with pytest.raises(MalformedMessageError):
@@ -134,7 +138,7 @@ def test_the_number_of_fields_is_limited() -> None:
         head_of(*[b"X: y"] * (MAX_FIELDS + 1))
 
 
-def test_what_cannot_become_a_request_is_known_before_it_ends() -> None:
+def test_an_invalid_request_start_is_detected_before_the_head_is_complete() -> None:
     head = b"GET / HTTP/1.1\r\nHost: a\r\n\r"
     for size in range(len(head) + 1):
         assert can_begin_request(bytearray(head[:size]), max(0, size - 1))

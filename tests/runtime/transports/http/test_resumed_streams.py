@@ -27,7 +27,7 @@ def resume(client: Client, event_id: str) -> Exchange:
 
 @pytest.mark.requirement("L055", "L060", "L061", "L062")
 @each_revision
-def test_a_call_whose_client_left_is_finished_and_its_result_fetched(revision: str) -> None:
+def test_a_client_that_reconnects_receives_the_result_of_its_call(revision: str) -> None:
     async def scenario(served: Served) -> None:
         client = served.client
         await client.initialize(revision)
@@ -53,7 +53,7 @@ def test_a_call_whose_client_left_is_finished_and_its_result_fetched(revision: s
 
 
 @pytest.mark.requirement("L061")
-def test_a_result_that_came_while_nobody_read_is_replayed() -> None:
+def test_a_result_is_replayed_after_a_disconnection() -> None:
     async def scenario(served: Served) -> None:
         client = served.client
         await client.initialize("2025-06-18")
@@ -73,7 +73,7 @@ def test_a_result_that_came_while_nobody_read_is_replayed() -> None:
 @pytest.mark.parametrize(
     "event_id", ["", "x", "x-1", "-1", "x--1", "x-" + "9" * 400, "\u0663-\u0661"]
 )
-def test_an_event_that_is_not_kept_cannot_be_resumed_from(event_id: str) -> None:
+def test_resuming_from_an_unknown_event_is_rejected(event_id: str) -> None:
     async def scenario(served: Served) -> None:
         await served.client.initialize("2025-11-25")
         sent = event_id.encode().decode("latin-1")
@@ -97,7 +97,7 @@ def test_events_of_another_session_cannot_be_read() -> None:
 
 
 @pytest.mark.requirement("L056", "L061")
-def test_the_get_stream_gathers_messages_while_its_client_is_away() -> None:
+def test_the_get_stream_stores_messages_while_its_client_is_disconnected() -> None:
     async def scenario(served: Served) -> None:
         client = served.client
         await client.initialize("2025-11-25")
@@ -121,7 +121,9 @@ def test_the_get_stream_gathers_messages_while_its_client_is_away() -> None:
 
 @pytest.mark.requirement("L063")
 @pytest.mark.parametrize(("revision", "primes"), [("2025-06-18", False), ("2025-11-25", True)])
-def test_only_a_client_that_knows_it_gets_a_priming_event(revision: str, primes: bool) -> None:
+def test_a_priming_event_is_sent_only_in_revisions_that_support_it(
+    revision: str, primes: bool
+) -> None:
     async def scenario(served: Served) -> None:
         client = served.client
         await client.initialize(revision)
@@ -157,7 +159,7 @@ def test_a_slow_call_becomes_a_stream_so_that_its_result_can_be_fetched() -> Non
 
 @pytest.mark.requirement("L053", "L064")
 @pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
-def test_a_connection_may_close_before_its_stream_where_clients_poll(revision: str) -> None:
+def test_a_released_connection_closes_and_its_stream_can_be_resumed(revision: str) -> None:
     async def scenario(served: Served) -> None:
         client = served.client
         await client.initialize(revision)
@@ -218,7 +220,7 @@ def test_a_stream_keeps_its_newest_hundred_events_for_five_minutes() -> None:
     run(scenario)
 
 
-def test_a_stream_whose_call_was_cancelled_ends_when_it_is_resumed() -> None:
+def test_resuming_the_stream_of_a_cancelled_call_ends_it() -> None:
     async def scenario(served: Served) -> None:
         client = served.client
         await client.initialize("2025-11-25")
@@ -247,7 +249,7 @@ class SlowStore(MemoryStore):
         return await super().find_events_after(session_id, stream_id, number)
 
 
-def test_a_message_that_comes_while_others_are_replayed_is_sent_once() -> None:
+def test_a_message_that_arrives_during_a_replay_is_sent_once() -> None:
     async def scenario(served: Served) -> None:
         client = served.client
         await client.initialize("2025-11-25")
@@ -267,7 +269,7 @@ def test_a_message_that_comes_while_others_are_replayed_is_sent_once() -> None:
     run(scenario, store=store)
 
 
-def test_a_client_that_reads_nothing_loses_its_connection_and_not_its_stream() -> None:
+def test_a_client_that_does_not_read_loses_its_connection_but_not_its_stream() -> None:
     kept = []
     stream = ResumableStream("s", lambda _, event: kept.append(event), lambda: 0.0, primes=False)
     for _ in range(MAX_UNREAD + 1):
@@ -277,7 +279,7 @@ def test_a_client_that_reads_nothing_loses_its_connection_and_not_its_stream() -
     assert len(kept) == MAX_UNREAD + 1
 
 
-def test_events_that_nobody_reads_are_bounded_in_bytes() -> None:
+def test_unread_events_are_bounded_in_bytes() -> None:
     stream = ReplyStream()
     stream.push(b"x" * (MAX_UNREAD_BYTES + 1))  # one is always taken
     assert len(stream.take_pending()) == MAX_UNREAD_BYTES + 1

@@ -157,7 +157,7 @@ def on_server(scenario: Callable[[Server], Coroutine[Any, Any, None]], **options
         runner.run(bounded())
 
 
-def test_a_connection_serves_one_request_after_the_other() -> None:
+def test_a_connection_serves_several_requests_in_sequence() -> None:
     async def scenario(server: Server) -> None:
         wire = await server.connect()
         for _ in range(3):
@@ -171,7 +171,7 @@ def test_a_connection_serves_one_request_after_the_other() -> None:
     on_server(scenario)
 
 
-def test_pages_of_an_allowed_origin_are_told_so_in_each_answer() -> None:
+def test_every_response_to_an_allowed_origin_has_cors_headers() -> None:
     async def scenario(server: Server) -> None:
         wire = await server.connect()
         for origin in ("https://app.example", "http://127.0.0.1") * 4:
@@ -198,7 +198,7 @@ def test_pipelined_requests_are_answered_in_order() -> None:
     on_server(scenario)
 
 
-def test_a_body_that_is_too_long_is_answered_also_while_it_is_sent() -> None:
+def test_an_oversized_body_is_rejected_while_it_is_sent() -> None:
     async def scenario(server: Server) -> None:
         wire = await server.connect()
         wire.write(http(b" " * (MAX_MESSAGE_BYTES + 1)) + http())
@@ -212,7 +212,7 @@ def test_a_body_that_is_too_long_is_answered_also_while_it_is_sent() -> None:
 
 
 @pytest.mark.parametrize("path", ["/health", "/mcp"])
-def test_a_head_without_a_body_is_sent_at_once(path: str) -> None:
+def test_a_response_to_head_is_sent_without_a_body(path: str) -> None:
     async def scenario(server: Server) -> None:
         wire = await server.connect()
         wire.write(b"HEAD %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % path.encode())
@@ -239,7 +239,7 @@ def test_the_head_of_a_stream_is_sent_before_its_first_event() -> None:
     on_server(scenario)
 
 
-def test_a_client_that_asks_first_is_told_to_go_on() -> None:
+def test_expect_100_continue_is_answered_with_100() -> None:
     async def scenario(server: Server) -> None:
         wire = await server.connect()
         head, _, body = http(Expect="100-continue").partition(b"\r\n\r\n")
@@ -294,7 +294,7 @@ def test_three_hundred_half_open_connections_are_closed_while_others_are_served(
     on_server(scenario)
 
 
-def test_a_second_request_may_not_take_for_ever_either() -> None:
+def test_the_head_timeout_applies_to_later_requests() -> None:
     async def scenario(server: Server) -> None:
         wire = await server.connect()
         wire.write(http())
@@ -326,7 +326,7 @@ def test_empty_lines_between_requests_do_not_keep_a_connection_open() -> None:
     on_server(scenario)
 
 
-def test_an_idle_connection_is_kept_for_a_while_and_then_closed() -> None:
+def test_an_idle_connection_is_closed_after_the_keep_alive_timeout() -> None:
     async def scenario(server: Server) -> None:
         wire = await server.connect()
         wire.write(http())
@@ -350,7 +350,7 @@ def _head_bytes(server: Server) -> int:
     return connection._head_bytes
 
 
-def test_slow_is_counted_per_request_and_not_per_connection() -> None:
+def test_the_body_timeout_applies_per_request() -> None:
     async def scenario(server: Server) -> None:
         wire = await server.connect()
         request = http()
@@ -388,7 +388,7 @@ def _is_unread(server: Server) -> bool:
     return any(it._find_client_phase()[0][:1] == ("unread",) for it in server.http._connections)
 
 
-def test_a_connection_too_many_takes_the_place_of_the_one_that_is_idle_longest() -> None:
+def test_a_connection_above_the_limit_replaces_the_longest_idle_one() -> None:
     async def scenario(server: Server) -> None:
         server.http.limits.max_connections = 2
         oldest, newer = await server.connect(), await server.connect()
@@ -404,7 +404,7 @@ def test_a_connection_too_many_takes_the_place_of_the_one_that_is_idle_longest()
     on_server(scenario)
 
 
-def test_a_connection_too_many_is_told_so_if_all_others_wait_for_an_answer() -> None:
+def test_a_connection_above_the_limit_gets_503_if_all_others_are_busy() -> None:
     async def scenario(server: Server) -> None:
         server.http.limits.max_connections = 2
         hang = json.dumps(modern("tools/call", {"name": "hang"})).encode()
@@ -442,7 +442,7 @@ def test_a_connection_too_many_is_told_so_if_all_others_wait_for_an_answer() -> 
         ),
     ],
 )
-def test_what_is_no_proper_request_is_refused_once(sent: bytes, status: int) -> None:
+def test_a_malformed_request_is_rejected_once(sent: bytes, status: int) -> None:
     async def scenario(server: Server) -> None:
         wire = await server.connect()
         for start in range(0, len(sent), 50_000):
@@ -462,7 +462,7 @@ def test_what_is_no_proper_request_is_refused_once(sent: bytes, status: int) -> 
 
 
 @pytest.mark.parametrize("finishes", [True, False])
-def test_leaving_closes_the_door_first_and_loses_no_answer(finishes: bool) -> None:
+def test_draining_closes_the_listener_first_and_loses_no_result(finishes: bool) -> None:
     async def scenario(server: Server) -> None:
         idle, half_open, busy = [await server.connect() for _ in range(3)]
         idle.write(http())
@@ -487,7 +487,7 @@ def test_leaving_closes_the_door_first_and_loses_no_answer(finishes: bool) -> No
 
 
 @pytest.mark.requirement("L046", "N036")
-def test_others_are_let_in_only_if_that_is_said(tmp_path: Path) -> None:
+def test_a_non_loopback_host_requires_allow_remote(tmp_path: Path) -> None:
     for host in ("0.0.0.0", "::", "192.0.2.1"):
         with pytest.raises(ConfigurationError, match="--allow-remote"):
             serve_http(
@@ -590,7 +590,7 @@ def test_a_signal_lets_calls_finish(
 
 
 @pytest_signals
-def test_a_second_signal_does_not_wait(process: subprocess.Popen[str]) -> None:
+def test_a_second_signal_ends_the_process_without_waiting(process: subprocess.Popen[str]) -> None:
     async def scenario(wires: Wires) -> None:
         wire = await wires.connect()
         call = modern("tools/call", {"name": "wait_for", "arguments": {"text": "never"}})

@@ -54,7 +54,7 @@ def test_ten_thousand_session_ids_are_all_different() -> None:
 
 
 @pytest.mark.requirement("N137")
-def test_both_eras_are_served_at_one_endpoint_at_once() -> None:
+def test_one_endpoint_serves_both_eras_concurrently() -> None:
     async def scenario(served: Served) -> None:
         old, new = served.client, served.new_client()
         await old.initialize("2025-06-18")
@@ -106,7 +106,9 @@ def test_notifications_and_responses_are_accepted_without_a_body(revision: str) 
         pytest.param({"content-type": "Application/JSON; charset=UTF-8"}, 200, id="charset"),
     ],
 )
-def test_headers_decide_the_status(headers: dict[str, str], status: int) -> None:
+def test_accept_and_session_headers_determine_the_status(
+    headers: dict[str, str], status: int
+) -> None:
     async def scenario(served: Served) -> None:
         await served.client.initialize("2025-11-25")
         response = await served.client.post(tool_call("echo"), headers)
@@ -127,7 +129,7 @@ def test_unparseable_json_is_a_parse_error() -> None:
 
 
 @pytest.mark.requirement("L070")
-def test_initialize_with_an_unknown_revision_in_its_header_opens_nothing() -> None:
+def test_initialize_with_an_unknown_version_header_opens_no_session() -> None:
     async def scenario(served: Served) -> None:
         params = {"protocolVersion": "2025-06-18", "capabilities": {}}
         response = await served.client.send(
@@ -162,7 +164,7 @@ def test_delete_ends_a_session_at_once(revision: str) -> None:
 
 @pytest.mark.requirement("L055")
 @each_revision
-def test_a_client_that_leaves_cancels_nothing(revision: str) -> None:
+def test_a_disconnected_client_cancels_nothing(revision: str) -> None:
     async def scenario(served: Served) -> None:
         await served.client.initialize(revision)
         exchange = served.client.begin(tool_call("hang"))
@@ -178,7 +180,7 @@ def test_a_client_that_leaves_cancels_nothing(revision: str) -> None:
 
 @pytest.mark.requirement("L029", "L030", "L031")
 @each_revision
-def test_a_cancelled_call_ends_without_an_answer(revision: str) -> None:
+def test_a_cancelled_call_ends_without_a_response(revision: str) -> None:
     async def scenario(served: Served) -> None:
         await served.client.initialize(revision)
         exchange = served.client.begin(tool_call("hang", id=3))
@@ -216,7 +218,7 @@ def test_one_session_cannot_cancel_a_call_of_another() -> None:
 
 @pytest.mark.requirement("L052", "L054", "L058", "L059")
 @each_revision
-def test_each_message_is_on_the_one_stream_that_it_belongs_to(revision: str) -> None:
+def test_each_message_is_sent_on_exactly_one_stream(revision: str) -> None:
     async def scenario(served: Served) -> None:
         client = served.client
         await client.initialize(revision)
@@ -244,7 +246,7 @@ def test_each_message_is_on_the_one_stream_that_it_belongs_to(revision: str) -> 
 
 
 @pytest.mark.requirement("L056", "L057")
-def test_a_second_get_stream_takes_the_place_of_the_first() -> None:
+def test_a_second_get_stream_replaces_the_first() -> None:
     async def scenario(served: Served) -> None:
         client = served.client
         await client.initialize("2025-06-18")
@@ -260,7 +262,7 @@ def test_a_second_get_stream_takes_the_place_of_the_first() -> None:
 
 
 @pytest.mark.requirement("L056")
-def test_a_get_must_accept_events() -> None:
+def test_a_get_without_accepting_event_streams_is_rejected() -> None:
     async def scenario(served: Served) -> None:
         await served.client.initialize("2025-11-25")
         headers = {**served.client.session_headers, "accept": "application/json"}
@@ -287,7 +289,7 @@ def test_a_handler_asks_the_client_on_the_stream_of_its_call(revision: str) -> N
     run(scenario)
 
 
-def test_an_answer_on_another_session_is_not_taken() -> None:
+def test_an_answer_from_another_session_is_ignored() -> None:
     async def scenario(served: Served) -> None:
         client, other = served.client, served.new_client()
         for each in (client, other):
@@ -336,7 +338,7 @@ def test_initialize_in_a_batch_opens_no_session() -> None:
 
 @pytest.mark.requirement("L008")
 @pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
-def test_later_revisions_take_no_batches(revision: str) -> None:
+def test_later_revisions_reject_batches(revision: str) -> None:
     async def scenario(served: Served) -> None:
         await served.client.initialize(revision)
         response = await served.client.post([tool_call("echo")])
@@ -345,7 +347,7 @@ def test_later_revisions_take_no_batches(revision: str) -> None:
     run(scenario)
 
 
-def test_a_session_that_is_not_used_for_half_an_hour_ends() -> None:
+def test_a_session_expires_after_half_an_hour_without_use() -> None:
     async def scenario(served: Served) -> None:
         await served.client.initialize("2025-11-25")
         served.clock.now += 1799
@@ -356,7 +358,7 @@ def test_a_session_that_is_not_used_for_half_an_hour_ends() -> None:
     run(scenario)
 
 
-def test_a_session_with_an_open_stream_is_in_use() -> None:
+def test_a_session_with_an_open_stream_does_not_expire() -> None:
     async def scenario(served: Served) -> None:
         client = served.client
         await client.initialize("2025-11-25")
@@ -371,7 +373,7 @@ def test_a_session_with_an_open_stream_is_in_use() -> None:
     run(scenario)
 
 
-def test_a_session_too_many_ends_the_one_that_is_unused_longest() -> None:
+def test_a_session_above_the_limit_ends_the_least_recently_used_one() -> None:
     async def scenario(served: Served) -> None:
         first, second, third = served.client, served.new_client(), served.new_client()
         await first.initialize("2025-11-25")
@@ -401,7 +403,7 @@ def test_a_client_with_many_sessions_cannot_end_those_of_others() -> None:
     run(scenario, store=MemoryStore(max_sessions=10))
 
 
-def test_room_is_made_by_the_session_that_was_not_used_for_longest() -> None:
+def test_using_a_session_protects_it_from_eviction() -> None:
     async def scenario(served: Served) -> None:
         first, second, third = served.client, served.new_client(), served.new_client()
         await first.initialize("2025-11-25")
@@ -416,7 +418,7 @@ def test_room_is_made_by_the_session_that_was_not_used_for_longest() -> None:
     run(scenario, store=MemoryStore(max_sessions=2))
 
 
-def test_a_session_is_found_only_by_the_one_who_opened_it() -> None:
+def test_a_session_is_found_only_for_its_principal() -> None:
     async def scenario(served: Served) -> None:
         stored = await _open(served.store, "alice")
         assert await served.store.find_session(stored, "bob", 1.0) is None
@@ -433,7 +435,7 @@ async def _open(store: MemoryStore, principal: str, client: str = "") -> str:
     return (await store.open_session(LegacySession(ASSUMED_LEGACY), principal, 0.0, client)).id
 
 
-def test_what_a_quiet_session_costs_is_bounded() -> None:
+def test_the_memory_of_an_idle_session_is_bounded() -> None:
     import tracemalloc
 
     async def scenario(served: Served) -> None:
@@ -458,7 +460,7 @@ def test_what_a_quiet_session_costs_is_bounded() -> None:
 @pytest.mark.parametrize(
     ("headers", "has_titles"), [({}, False), ({"mcp-protocol-version": "2025-06-18"}, True)]
 )
-def test_without_sessions_the_header_alone_tells_the_revision(
+def test_without_sessions_the_version_header_determines_the_revision(
     headers: dict[str, str], has_titles: bool
 ) -> None:
     async def scenario(served: Served) -> None:
@@ -479,7 +481,7 @@ def test_without_sessions_the_header_alone_tells_the_revision(
 
 
 @pytest.mark.requirement("L023")
-def test_without_sessions_nothing_is_declared_that_needs_one() -> None:
+def test_without_sessions_features_that_need_one_are_not_declared() -> None:
     async def scenario(served: Served) -> None:
         params = {
             "protocolVersion": "2025-11-25",
@@ -509,7 +511,7 @@ def test_without_sessions_a_batch_of_notifications_has_no_answer() -> None:
 
 
 @pytest.mark.requirement("L018", "L070")
-def test_a_second_handshake_changes_the_session() -> None:
+def test_a_second_handshake_changes_the_revision_of_the_session() -> None:
     async def scenario(served: Served) -> None:
         client = served.client
         await client.initialize("2025-11-25")
@@ -528,7 +530,7 @@ def test_a_second_handshake_changes_the_session() -> None:
 
 
 @pytest.mark.requirement("L050")
-def test_a_handshake_that_wants_no_answer_is_refused() -> None:
+def test_initialize_as_a_notification_is_rejected() -> None:
     async def scenario(served: Served) -> None:
         told = {"jsonrpc": "2.0", "method": "initialize", "params": {}}
         assert (await served.client.post(told)).status == 400
@@ -536,7 +538,7 @@ def test_a_handshake_that_wants_no_answer_is_refused() -> None:
     run(scenario)
 
 
-def test_without_sessions_a_handler_cannot_ask() -> None:
+def test_without_sessions_a_handler_cannot_ask_the_client() -> None:
     async def scenario(served: Served) -> None:
         response = await served.client.post(tool_call("ask"))
         assert response.json["result"]["isError"] is True
@@ -545,14 +547,14 @@ def test_without_sessions_a_handler_cannot_ask() -> None:
 
 
 @pytest.mark.parametrize(("path", "status"), [("/", 404), ("/mcp/", 404), ("/health", 200)])
-def test_other_paths(path: str, status: int) -> None:
+def test_other_paths_return_404_except_for_health(path: str, status: int) -> None:
     async def scenario(served: Served) -> None:
         assert (await served.client.send("GET", path=path).complete()).status == status
 
     run(scenario)
 
 
-def test_a_modern_request_in_a_session_is_served_without_it() -> None:
+def test_a_modern_request_with_a_session_id_is_served_statelessly() -> None:
     async def scenario(served: Served) -> None:
         await served.client.initialize("2025-11-25")
         headers: dict[str, Any] = {

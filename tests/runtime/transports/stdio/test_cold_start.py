@@ -62,7 +62,7 @@ def modules_after(folder: Path, *messages: object) -> set[str]:
     return set((folder / "modules.txt").read_text().splitlines())
 
 
-def test_tools_are_listed_before_anything_expensive_is_imported(tmp_path: Path) -> None:
+def test_tools_are_listed_before_expensive_imports(tmp_path: Path) -> None:
     loaded = modules_after(
         write_package(tmp_path),
         request(1, "server/discover"),
@@ -75,20 +75,20 @@ def test_tools_are_listed_before_anything_expensive_is_imported(tmp_path: Path) 
     assert not {name for name in loaded if name.startswith("small_mcp._generated")}
 
 
-def test_an_older_client_is_listed_tools_in_the_same_way(tmp_path: Path) -> None:
+def test_tools_are_listed_to_a_legacy_client_before_expensive_imports(tmp_path: Path) -> None:
     listed = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
     loaded = modules_after(write_package(tmp_path), initialize("2024-11-05"), listed)
     assert sorted(EXPENSIVE & loaded) == []
 
 
-def test_the_first_call_brings_what_calls_need(tmp_path: Path) -> None:
+def test_the_first_call_imports_the_call_dependencies(tmp_path: Path) -> None:
     loaded = modules_after(write_package(tmp_path), call(1, "echo", "x"))
     assert loaded >= {"asyncio", "msgspec", "jsonschema_rs", "small_mcp._generated.tools.some"}
     assert "mcpgen.runtime.upstream.http.sender" not in loaded  # comes with the first request
 
 
 @pytest.mark.skipif(not hasattr(select, "poll"), reason="pipes cannot be asked here")
-def test_what_calls_need_is_imported_while_the_client_pauses(tmp_path: Path) -> None:
+def test_call_dependencies_are_imported_while_the_client_is_idle(tmp_path: Path) -> None:
     folder = write_package(tmp_path)
     reporting = REPORTING.replace(
         "from small_mcp",
@@ -111,7 +111,7 @@ def test_what_calls_need_is_imported_while_the_client_pauses(tmp_path: Path) -> 
         assert server.wait() == 0
 
 
-def test_a_thousand_tools_import_nothing_more_and_come_in_one_page(tmp_path: Path) -> None:
+def test_a_thousand_tools_need_no_more_imports_and_fit_in_one_page(tmp_path: Path) -> None:
     few, many = tmp_path / "few", tmp_path / "many"
     loaded = [
         modules_after(write_package(few), request(1, "tools/list")),
@@ -123,7 +123,7 @@ def test_a_thousand_tools_import_nothing_more_and_come_in_one_page(tmp_path: Pat
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a pipe grow")
-def test_a_long_page_fits_into_the_pipe_without_waiting_for_its_reader(tmp_path: Path) -> None:
+def test_the_pipe_is_enlarged_to_hold_a_long_page(tmp_path: Path) -> None:
     import fcntl
 
     with StdioProcess(write_package(tmp_path, listed=1000)) as server:
@@ -132,7 +132,7 @@ def test_a_long_page_fits_into_the_pipe_without_waiting_for_its_reader(tmp_path:
         assert before < len(page) <= fcntl.fcntl(server.stdout, fcntl.F_GETPIPE_SZ)
 
 
-def test_a_package_without_its_files_says_which_one_is_missing(tmp_path: Path) -> None:
+def test_a_missing_package_file_is_reported_by_name(tmp_path: Path) -> None:
     folder = write_package(tmp_path)
     (folder / "small_mcp/_generated/contract.json").unlink()
     with StdioProcess(folder) as server:
@@ -141,7 +141,7 @@ def test_a_package_without_its_files_says_which_one_is_missing(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "{"])
-def test_a_damaged_contract_is_told_in_one_line(tmp_path: Path, text: str) -> None:
+def test_a_damaged_contract_is_reported_in_one_line(tmp_path: Path, text: str) -> None:
     folder = write_package(tmp_path)
     (folder / "small_mcp/_generated/contract.json").write_text(text)
     with StdioProcess(folder) as server:
@@ -152,7 +152,7 @@ def test_a_damaged_contract_is_told_in_one_line(tmp_path: Path, text: str) -> No
         assert len(server.stderr.splitlines()) == 1
 
 
-def test_version_and_settings_are_told_on_the_command_line(tmp_path: Path) -> None:
+def test_the_command_line_prints_the_version_and_the_settings(tmp_path: Path) -> None:
     folder = write_package(tmp_path)
     with StdioProcess(folder, "--version") as server:
         assert server.receive_line() == b"small-mcp 0.1.0"
@@ -165,7 +165,7 @@ def test_version_and_settings_are_told_on_the_command_line(tmp_path: Path) -> No
         assert server.wait() == 1
 
 
-def test_a_start_with_settings_checks_them_without_the_http_client(
+def test_settings_are_checked_at_start_without_importing_the_http_client(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SMALL_KEY", "secret")
@@ -184,19 +184,19 @@ def test_certificates_of_the_environment_are_checked_without_expensive_imports(
     assert sorted(EXPENSIVE & loaded) == []
 
 
-def test_windows_is_told_to_use_http(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stdio_on_windows_suggests_http(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     with pytest.raises(ConfigurationError, match="--http"):
         serve_stdio(None)  # type: ignore[arg-type]  # refused before it is looked at
 
 
-def test_options_of_another_transport_are_refused(tmp_path: Path) -> None:
+def test_options_of_another_transport_are_rejected(tmp_path: Path) -> None:
     with StdioProcess(write_package(tmp_path), "--sse") as server:
         assert server.wait() == 2
         assert "--http" in server.stderr
 
 
-def test_the_listing_is_written_as_it_was_prepared(tmp_path: Path) -> None:
+def test_the_listing_is_sent_byte_for_byte(tmp_path: Path) -> None:
     folder = write_package(tmp_path)
     tools = json.loads((folder / "small_mcp/_generated/listing.json").read_bytes())
     with StdioProcess(folder) as server:
@@ -206,7 +206,9 @@ def test_the_listing_is_written_as_it_was_prepared(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("layout", ["earlier", "reformatted", "crlf"])
-def test_a_listing_in_another_layout_is_the_same_on_the_wire(tmp_path: Path, layout: str) -> None:
+def test_the_layout_of_the_listing_file_does_not_affect_the_wire(
+    tmp_path: Path, layout: str
+) -> None:
     folder = write_package(tmp_path)
     path = folder / "small_mcp/_generated/listing.json"
     written = path.read_bytes()

@@ -58,7 +58,7 @@ def test_both_eras_are_served_on_one_pipe(server: StdioProcess) -> None:
     assert server.ask(request(5, "tools/list"))["result"]["tools"]
 
 
-def test_no_byte_is_lost_when_the_pipe_is_handed_over(server: StdioProcess) -> None:
+def test_switching_to_the_event_loop_loses_no_bytes(server: StdioProcess) -> None:
     last = json.dumps(call(5, "echo", "é" * 1000)).encode()
     server.send_bytes(
         b"".join(
@@ -78,7 +78,7 @@ def test_no_byte_is_lost_when_the_pipe_is_handed_over(server: StdioProcess) -> N
     assert text_of(server.receive()) == "é" * 1000
 
 
-def test_a_line_may_come_byte_by_byte_and_end_as_windows_does(server: StdioProcess) -> None:
+def test_a_line_can_arrive_byte_by_byte_and_end_with_crlf(server: StdioProcess) -> None:
     for byte in json.dumps(request(1, "tools/list")).encode() + b"\r\n":
         server.send_bytes(bytes([byte]))
     assert server.receive()["id"] == 1
@@ -87,7 +87,7 @@ def test_a_line_may_come_byte_by_byte_and_end_as_windows_does(server: StdioProce
     assert text_of(server.receive()) == "x"
 
 
-def test_a_last_line_without_its_end_is_answered(server: StdioProcess) -> None:
+def test_a_last_line_without_a_line_feed_is_answered(server: StdioProcess) -> None:
     server.send_bytes(json.dumps(request(1, "tools/list")).encode())
     server.close_stdin()
     assert server.receive()["id"] == 1
@@ -112,7 +112,7 @@ def test_ten_thousand_pipelined_calls_are_each_answered_once(server: StdioProces
 
 
 @pytest.mark.requirement("L040", "L041", "N030")
-def test_nothing_but_messages_reaches_stdout(server: StdioProcess) -> None:
+def test_output_of_handlers_is_redirected_from_stdout_to_stderr(server: StdioProcess) -> None:
     answer = server.ask(call(1, "noise", "NOISE"))
     assert answer["result"]["structuredContent"] == {"text": "NOISE", "stdin": "", "child": 0}
     server.close_stdin()
@@ -136,7 +136,7 @@ def test_a_cancelled_handler_stops_and_is_not_answered(server: StdioProcess, fol
 
 
 @pytest.mark.requirement("L030", "N075")
-def test_a_call_may_be_cancelled_before_its_handler_has_begun(server: StdioProcess) -> None:
+def test_a_call_can_be_cancelled_before_its_handler_starts(server: StdioProcess) -> None:
     cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
     server.send(call(1, "wait_for", "never"), cancel, call(2, "echo", "next"))
     assert server.receive()["id"] == 2
@@ -146,7 +146,7 @@ def test_a_call_may_be_cancelled_before_its_handler_has_begun(server: StdioProce
 
 
 @pytest.mark.requirement("L111", "N083")
-def test_a_handler_that_crashes_is_told_in_the_log_and_not_to_the_client(
+def test_a_crashing_handler_does_not_reveal_its_error(
     server: StdioProcess,
 ) -> None:
     answer = server.ask(call(1, "crash", "hunter2"))
@@ -224,7 +224,7 @@ def test_every_malformed_line_is_answered_and_the_next_one_works(
 
 
 @pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
-def test_a_line_over_the_bound_is_skipped_in_bounded_memory(
+def test_a_line_above_the_size_limit_is_skipped_in_bounded_memory(
     server: StdioProcess, is_hot: bool
 ) -> None:
     if is_hot:
@@ -257,7 +257,7 @@ def peak_memory(pid: int) -> int:
 @pytest.mark.requirement("N033")
 @pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
 @pytest.mark.parametrize("how", ["end of input", signal.SIGTERM, signal.SIGINT], ids=str)
-def test_an_idle_server_leaves_at_once(server: StdioProcess, how: Any, is_hot: bool) -> None:
+def test_an_idle_server_exits_immediately(server: StdioProcess, how: Any, is_hot: bool) -> None:
     server.ask(call(1, "echo", "") if is_hot else request(1, "tools/list"))
     started = time.monotonic()
     if isinstance(how, signal.Signals):
@@ -296,7 +296,7 @@ main()
 @pytest.mark.parametrize("in_flight", [False, True], ids=["idle", "in flight"])
 @pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
 @pytest.mark.parametrize("how", ["end of input", signal.SIGTERM, signal.SIGINT], ids=str)
-def test_only_a_call_in_flight_is_waited_for(
+def test_the_server_waits_at_exit_only_for_calls_in_flight(
     folder: Path, how: Any, is_hot: bool, in_flight: bool
 ) -> None:
     with StdioProcess(folder, python=("-c", WATCHING)) as server:
@@ -327,7 +327,7 @@ def test_calls_in_flight_are_finished_before_leaving(
     assert server.wait() == 0
 
 
-def test_what_does_not_finish_in_time_is_answered_with_an_error(folder: Path) -> None:
+def test_a_call_that_exceeds_the_drain_timeout_is_answered_with_an_error(folder: Path) -> None:
     with StdioProcess(folder, "--drain-timeout", "0.2") as server:
         server.send(call(1, "wait_for", "never"), call(2, "echo", "done"))
         assert server.receive()["id"] == 2
@@ -364,7 +364,7 @@ def test_a_client_that_closes_stdout_ends_the_server_quietly(
     assert len(server.stderr.splitlines()) <= 1
 
 
-def test_a_client_that_reads_late_loses_nothing(server: StdioProcess) -> None:
+def test_a_client_that_reads_late_receives_every_response(server: StdioProcess) -> None:
     count, size = 100, 90_000
     server.send(*(call(number, "big", str(size)) for number in range(count)))
     server.send(call("last", "echo", "end"))
@@ -373,7 +373,7 @@ def test_a_client_that_reads_late_loses_nothing(server: StdioProcess) -> None:
     assert all(len(text_of(answer)) == size for answer in answers if answer["id"] != "last")
 
 
-def test_answers_that_nobody_reads_yet_are_bounded_in_memory(server: StdioProcess) -> None:
+def test_unread_responses_are_bounded_in_memory(server: StdioProcess) -> None:
     server.ask(call("warm", "big", "90000"))
     before = peak_memory(server.pid)
     count = 350  # lines, which one read takes; 180 kB each when they are answered
@@ -383,7 +383,7 @@ def test_answers_that_nobody_reads_yet_are_bounded_in_memory(server: StdioProces
     assert peak_memory(server.pid) - before < 40 * 1024
 
 
-def test_messages_may_come_from_a_file(folder: Path) -> None:
+def test_messages_can_be_read_from_a_file(folder: Path) -> None:
     lines = folder / "messages.jsonl"
     messages = [request(1, "tools/list"), call(2, "echo", "a"), call(3, "echo", "b")]
     lines.write_bytes(b"".join(json.dumps(each).encode() + b"\n" for each in messages))

@@ -67,7 +67,7 @@ def script(text: str) -> tuple[str, str]:
 
 
 @pytest.mark.requirement("L041", "N030")
-def test_what_a_module_prints_when_it_is_imported_is_no_message(tmp_path: Path) -> None:
+def test_output_printed_during_an_import_is_redirected_to_stderr(tmp_path: Path) -> None:
     folder = write_package(tmp_path)
     (folder / "small_mcp/handlers/loud.py").write_text(LOUD)
     with StdioProcess(folder) as server:
@@ -78,7 +78,7 @@ def test_what_a_module_prints_when_it_is_imported_is_no_message(tmp_path: Path) 
         assert server.stderr == "loading\nstill loading"
 
 
-def test_a_signal_between_the_first_call_and_its_handler_is_heard(tmp_path: Path) -> None:
+def test_a_signal_during_the_import_of_a_handler_is_handled(tmp_path: Path) -> None:
     folder = write_package(tmp_path)
     with StdioProcess(folder, python=script(SIGNALLED_WHILE_LOADING)) as server:
         server.send(call(1, "echo", "x"))
@@ -121,7 +121,7 @@ def test_an_open_listen_is_answered_when_the_server_ends(
         assert server.wait() == 0
 
 
-def test_a_listen_and_the_end_of_input_in_one_read_are_both_answered(tmp_path: Path) -> None:
+def test_a_listen_followed_by_end_of_input_is_answered(tmp_path: Path) -> None:
     folder = write_package(tmp_path)
     (folder / "small_mcp/handlers/listened_to.py").write_text(LISTENED_TO)
     with StdioProcess(folder) as server:
@@ -134,7 +134,7 @@ def test_a_listen_and_the_end_of_input_in_one_read_are_both_answered(tmp_path: P
 
 
 @pytest.mark.parametrize("is_repeated", [False, True], ids=["one signal", "two signals"])
-def test_a_signal_ends_a_server_whose_client_reads_nothing(
+def test_a_signal_ends_a_server_whose_client_does_not_read(
     tmp_path: Path, is_repeated: bool
 ) -> None:
     folder = write_package(tmp_path, listed=1000)
@@ -151,7 +151,7 @@ def test_a_signal_ends_a_server_whose_client_reads_nothing(
         assert "Traceback" not in server.stderr
 
 
-def test_a_second_signal_ends_a_server_that_a_handler_holds_up(tmp_path: Path) -> None:
+def test_a_second_signal_ends_a_server_with_a_blocked_event_loop(tmp_path: Path) -> None:
     folder = write_package(tmp_path)
     with StdioProcess(folder) as server:
         server.send(call(1, "stays", "in the event loop"))
@@ -161,7 +161,9 @@ def test_a_second_signal_ends_a_server_that_a_handler_holds_up(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("how", ["in a thread", "whatever it is told"])
-def test_a_handler_that_cannot_be_stopped_is_left_behind(tmp_path: Path, how: str) -> None:
+def test_a_handler_that_cannot_be_cancelled_does_not_prevent_the_exit(
+    tmp_path: Path, how: str
+) -> None:
     folder = write_package(tmp_path)
     with StdioProcess(folder, "--drain-timeout", "0.1", python=script(IMPATIENT)) as server:
         server.send(call(1, "stays", how))
@@ -180,7 +182,7 @@ def test_pipes_that_do_not_block_are_served(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("closed", [0, 1, 2], ids=["stdin", "stdout", "stderr"])
-def test_a_server_that_is_started_with_a_closed_descriptor_leaves_in_order(
+def test_a_server_started_with_a_closed_descriptor_exits_normally(
     tmp_path: Path, closed: int
 ) -> None:
     folder = write_package(tmp_path)

@@ -109,7 +109,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 # Names and addresses
 
 
-def test_a_name_is_resolved_once_and_its_address_is_pinned(run: Run, names: Any) -> None:
+def test_a_host_name_is_resolved_once_and_its_address_pinned(run: Run, names: Any) -> None:
     async def twice() -> None:
         async with serving(OK) as (api, sender):
             names["api.example"] = ["127.0.0.1"]
@@ -124,7 +124,7 @@ def test_a_name_is_resolved_once_and_its_address_is_pinned(run: Run, names: Any)
 
 
 @pytest.mark.parametrize("addresses", [["127.0.0.1"], ["10.0.0.1", "::1"], ["fe80::1%1"]])
-def test_a_private_address_is_refused_where_only_public_ones_may_be_reached(
+def test_a_private_address_is_rejected_if_only_public_ones_are_allowed(
     run: Run, names: Any, addresses: list[str]
 ) -> None:
     async def attempt(host: str) -> None:
@@ -144,7 +144,9 @@ def test_a_private_address_is_refused_where_only_public_ones_may_be_reached(
     run(attempt("127.0.0.1"))
 
 
-def test_a_connection_is_not_shared_with_a_request_that_may_not_reach_it(run: Run) -> None:
+def test_a_connection_to_a_private_address_is_not_shared_with_a_restricted_request(
+    run: Run,
+) -> None:
     async def attempt() -> None:
         async with serving(OK) as (api, sender):
             await sender.send(HttpRequest("GET", api.url()))
@@ -154,7 +156,7 @@ def test_a_connection_is_not_shared_with_a_request_that_may_not_reach_it(run: Ru
     run(attempt())
 
 
-def test_public_addresses_of_a_name_are_used_and_private_ones_left_out(
+def test_private_addresses_of_a_host_name_are_skipped(
     run: Run, names: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = []
@@ -176,7 +178,7 @@ def test_public_addresses_of_a_name_are_used_and_private_ones_left_out(
     assert tried == ["8.8.8.8", "2001:4860:4860::8888", "8.8.4.4"]
 
 
-def test_the_next_address_is_tried_where_one_does_not_answer(
+def test_the_next_address_is_tried_if_one_does_not_answer(
     run: Run, names: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mcpgen.runtime.upstream.http import connecting
@@ -209,7 +211,7 @@ def test_an_unknown_host_is_reported(run: Run, names: Any, host: str) -> None:
     run(attempt())
 
 
-def test_a_hung_resolver_delays_neither_others_nor_the_exit(
+def test_a_blocked_resolver_delays_neither_other_requests_nor_the_exit(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = threading.Event()
@@ -240,7 +242,7 @@ def test_a_hung_resolver_delays_neither_others_nor_the_exit(
     release.set()
 
 
-def test_lookups_at_once_are_bounded(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_lookups_are_bounded(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     release = threading.Event()
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.1", 0))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: release.wait(60) and found)
@@ -280,7 +282,7 @@ def test_an_invalid_url_is_not_sent(run: Run, names: Any, url: str) -> None:
 @pytest.mark.parametrize(
     "header", [("X", "a\r\nY: b"), ("X", "a\nb"), ("X", "\0"), ("X Y", "a"), ("X:", "a"), ("", "a")]
 )
-def test_a_header_that_would_split_is_not_sent(run: Run, header: tuple[str, str]) -> None:
+def test_a_header_with_a_line_break_is_not_sent(run: Run, header: tuple[str, str]) -> None:
     async def attempt() -> None:
         async with serving(OK) as (api, sender):
             with pytest.raises(UpstreamError, match="header field") as invalid:
@@ -294,7 +296,7 @@ def test_a_header_that_would_split_is_not_sent(run: Run, header: tuple[str, str]
 # Reuse
 
 
-def test_data_that_the_event_loop_has_not_delivered_ends_a_kept_connection(run: Run) -> None:
+def test_unread_data_closes_a_pooled_connection(run: Run) -> None:
     """Both arrived while the loop was busy: a stale response, and then the next request."""
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -330,7 +332,7 @@ def test_data_that_the_event_loop_has_not_delivered_ends_a_kept_connection(run: 
     listener.close()
 
 
-def test_an_api_that_speaks_first_is_not_believed(run: Run) -> None:
+def test_data_received_before_the_request_is_rejected(run: Run) -> None:
     class Transport:
         def is_closing(self) -> bool:
             return False
@@ -350,7 +352,7 @@ def test_an_api_that_speaks_first_is_not_believed(run: Run) -> None:
     run(attempt(b"", DisconnectedError))
 
 
-def test_an_idle_connection_is_closed_after_its_time(
+def test_an_idle_connection_is_closed_after_its_timeout(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "IDLE_SECONDS", 0.1)
@@ -364,7 +366,7 @@ def test_an_idle_connection_is_closed_after_its_time(
     run(attempt())
 
 
-def test_the_api_announces_how_long_a_connection_may_idle() -> None:
+def test_the_idle_timeout_follows_the_keep_alive_header() -> None:
     assert parse_idle_seconds("") == IDLE_SECONDS
     assert parse_idle_seconds("max=5") == IDLE_SECONDS
     assert parse_idle_seconds("timeout=x") == IDLE_SECONDS
@@ -397,7 +399,7 @@ def test_connections_to_one_origin_are_bounded_and_a_cancelled_wait_frees_its_tu
     run(attempt())
 
 
-def test_a_closed_sender_fails_what_is_under_way(run: Run) -> None:
+def test_closing_the_sender_fails_running_requests(run: Run) -> None:
     async def attempt() -> None:
         async with serving(b"") as (api, sender):
             task = asyncio.create_task(sender.send(HttpRequest("GET", api.url())))
@@ -424,7 +426,7 @@ def test_interim_responses_are_skipped_up_to_their_bound(run: Run) -> None:
         run(attempt(9))
 
 
-def test_another_protocol_is_rejected(run: Run) -> None:
+def test_a_switching_protocols_response_is_rejected(run: Run) -> None:
     async def attempt() -> None:
         upgrade = b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"
         async with serving(upgrade) as (api, sender):
@@ -447,7 +449,7 @@ def test_a_body_that_is_compressed_twice_is_rejected(run: Run, encodings: tuple[
         run(attempt())
 
 
-def test_a_body_of_empty_parts_is_rejected_and_one_of_many_parts_is_whole(run: Run) -> None:
+def test_a_gzip_body_of_empty_members_is_rejected(run: Run) -> None:
     async def attempt(body: bytes) -> bytes:
         head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"
         async with serving(head % len(body) + body) as (api, sender):
@@ -458,7 +460,7 @@ def test_a_body_of_empty_parts_is_rejected_and_one_of_many_parts_is_whole(run: R
         run(attempt(gzip.compress(b"") * 60_000))
 
 
-def test_an_upload_is_cut_short_by_an_early_answer(run: Run) -> None:
+def test_an_early_response_stops_the_upload(run: Run) -> None:
     async def attempt() -> None:
         async with serving(OK.replace(b"200 OK", b"413 Too large")) as (api, sender):
             request = HttpRequest("POST", api.url(), body=b"x" * 20_000_000)
@@ -468,7 +470,7 @@ def test_an_upload_is_cut_short_by_an_early_answer(run: Run) -> None:
     run(attempt())
 
 
-def test_a_large_response_arrives_whole_and_lets_others_run(run: Run) -> None:
+def test_a_large_response_is_read_without_blocking_the_event_loop(run: Run) -> None:
     body = bytes(range(256)) * 40_000  # nearly 10 MiB
     ticks = 0
 
@@ -491,7 +493,7 @@ def test_a_large_response_arrives_whole_and_lets_others_run(run: Run) -> None:
     run(attempt())
 
 
-def test_a_body_that_ends_with_a_reset_is_not_whole(run: Run) -> None:
+def test_a_body_that_ends_with_a_reset_is_rejected(run: Run) -> None:
     async def attempt() -> None:
         async with serving(b"HTTP/1.1 200 OK\r\n\r\npart") as (api, sender):
             task = asyncio.create_task(sender.send(HttpRequest("GET", api.url())))
@@ -541,7 +543,7 @@ async def over_tls(certificate: Path, act: Callable[[HttpSender, int], Awaitable
             await sender.aclose()
 
 
-def test_the_certificate_is_that_of_the_name_although_the_address_is_pinned(
+def test_the_certificate_is_verified_against_the_host_name(
     run: Run, names: Any, certificate: Path
 ) -> None:
     names["api.example"] = names["other.example"] = ["127.0.0.1"]
@@ -557,9 +559,7 @@ def test_the_certificate_is_that_of_the_name_although_the_address_is_pinned(
     run(over_tls(certificate, act))
 
 
-def test_a_handshake_that_is_never_completed_ends_in_time(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_incomplete_tls_handshake_times_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connecting, "TLS_SECONDS", 0.3)
 
     async def attempt() -> None:
@@ -575,7 +575,7 @@ def test_a_handshake_that_is_never_completed_ends_in_time(
     run(attempt())
 
 
-def test_a_key_log_that_cannot_be_written_is_named(
+def test_an_unwritable_key_log_is_reported_by_its_variable(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "missing" / "keys.txt"))

@@ -28,7 +28,7 @@ def head_of(*fields: bytes, first: bytes = b"HTTP/1.1 200 OK", method: str = "GE
 
 
 @pytest.mark.parametrize("status_line", [b"HTTP/1.1 200 OK", b"HTTP/1.1 200 ", b"HTTP/1.1 200"])
-def test_the_reason_phrase_may_be_missing(status_line: bytes) -> None:
+def test_a_missing_reason_phrase_is_accepted(status_line: bytes) -> None:
     assert head_of(first=status_line).status == 200
 
 
@@ -57,7 +57,7 @@ def test_a_malformed_field_is_rejected(field: bytes) -> None:
         head_of(b"X: y", field)
 
 
-def test_values_are_utf_8_or_latin_1_without_the_space_around_them() -> None:
+def test_field_values_are_decoded_and_stripped() -> None:
     head = head_of(b"A: \t x y \t", b"B:", "C: é€".encode(), b"D: \xe9")
     assert head.headers == (("A", "x y"), ("B", ""), ("C", "é€"), ("D", "é"))
 
@@ -74,7 +74,7 @@ def test_values_are_utf_8_or_latin_1_without_the_space_around_them() -> None:
         ([b"Content-Length: 3", b"Connection: keep-alive"], 3, False, True),
     ],
 )
-def test_the_body_is_delimited_as_the_fields_say(
+def test_the_body_length_is_determined_by_the_fields(
     fields: list[bytes], length: int | None, is_chunked: bool, is_persistent: bool
 ) -> None:
     head = head_of(*fields)
@@ -111,7 +111,7 @@ def test_ambiguous_framing_is_rejected(fields: list[bytes]) -> None:
         head_of(*fields)
 
 
-def test_http_1_0_ends_its_connection_and_has_no_codings() -> None:
+def test_http_1_0_allows_neither_chunks_nor_persistent_connections() -> None:
     old = b"HTTP/1.0 200 OK"
     assert not head_of(b"Content-Length: 3", b"Connection: keep-alive", first=old).is_persistent
     with pytest.raises(MalformedResponseError, match="ambiguous"):
@@ -127,7 +127,7 @@ def test_http_1_0_ends_its_connection_and_has_no_codings() -> None:
         (b"HTTP/1.1 304 Not Modified", "GET"),
     ],
 )
-def test_responses_without_a_body_end_the_connection_if_they_announce_one(
+def test_a_bodiless_response_that_announces_a_body_closes_the_connection(
     first: bytes, method: str
 ) -> None:
     assert head_of(first=first, method=method).is_persistent
@@ -144,7 +144,7 @@ def test_responses_without_a_body_end_the_connection_if_they_announce_one(
         b"HTTP/1.1 200 OK\n", b"HTTP/1.1 200 OK\r\nX: y\nZ", b"HTTP/1.1 200 OK\r\n\nX",
     ],
 )  # fmt: skip
-def test_what_is_not_http_is_rejected_before_its_end(received: bytes) -> None:
+def test_data_that_is_not_http_is_rejected_early(received: bytes) -> None:
     with pytest.raises(MalformedResponseError, match="not HTTP"):
         find_head_end(bytearray(received), 0)
 
@@ -157,7 +157,7 @@ def test_the_end_of_a_head_is_found_in_pieces_of_any_size() -> None:
         assert find_head_end(bytearray(whole + b"\nbody"), searched) == len(whole)
 
 
-def test_a_bare_line_feed_is_found_where_a_piece_begins_with_it() -> None:
+def test_a_bare_line_feed_at_the_start_of_a_piece_is_rejected() -> None:
     with pytest.raises(MalformedResponseError):
         find_head_end(bytearray(b"HTTP/1.1 200 OK\n"), 15)
     assert find_head_end(bytearray(b"HTTP/1.1 200 OK\r\n"), 16) == -1
@@ -191,7 +191,7 @@ def test_chunks_are_joined(piece: int) -> None:
     assert decode(data, piece) == (b"abc0123456789", b"", True)
 
 
-def test_what_follows_the_last_chunk_is_left() -> None:
+def test_bytes_after_the_last_chunk_are_returned() -> None:
     assert decode(b"1\r\na\r\n0\r\n\r\nHTTP/1.1", 1000) == (b"a", b"HTTP/1.1", True)
 
 
@@ -221,7 +221,7 @@ def test_malformed_chunks_are_rejected(data: bytes, piece: int) -> None:
         b"0\r\n" + b"X: y\r\n" * (MAX_TRAILER_BYTES // 6 + 1),
     ],
 )
-def test_extensions_and_trailers_are_bounded(data: bytes) -> None:
+def test_chunk_extensions_and_trailers_are_bounded(data: bytes) -> None:
     for piece in (1000, 100_000):
         with pytest.raises(LongLineError):
             decode(data, piece)

@@ -99,7 +99,7 @@ def exchange(
     return run(over_loopback())
 
 
-def test_request_leaves_byte_for_byte(run) -> None:
+def test_a_request_is_sent_byte_for_byte(run) -> None:
     path = "/a%2Fb/%7e;x=1/c,d:@?q=%5B%7C&r=a/b?c&s=%zz'(x)*!$"
     headers = (("X-Key", "k"), ("Content-Type", "application/json"), ("Cookie", "a=b; c=d"))
     _, server = exchange(
@@ -132,19 +132,19 @@ def test_get_has_no_content_headers(run) -> None:
     assert b"accept: " not in server.received[0].lower()
 
 
-def test_response_comes_whole_with_its_headers(run) -> None:
+def test_a_response_is_returned_with_its_body_and_headers(run) -> None:
     got, _ = exchange(run, raw(response(b"hello", "X-A: 1", "X-A: 2", status="404 Nope")))
     assert (got.status, got.body) == (404, b"hello")
     assert [value for name, value in got.headers if name == "X-A"] == ["1", "2"]
 
 
-def test_redirect_is_given_back_not_followed(run) -> None:
+def test_a_redirect_is_returned_and_not_followed(run) -> None:
     got, server = exchange(run, raw(response(b"", "Location: /other", status="302 Found")))
     assert (got.status, got.header("location")) == (302, "/other")
     assert len(server.received) == 1
 
 
-def test_cookies_and_proxies_of_the_surroundings_play_no_part(run, monkeypatch) -> None:
+def test_proxy_variables_and_cookies_are_ignored(run, monkeypatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
 
@@ -181,7 +181,7 @@ def test_compressed_body_is_unpacked(run, encoding, compress, size) -> None:
     assert got.body == body
 
 
-def test_body_that_ends_just_behind_a_piece_is_whole(run) -> None:
+def test_a_body_that_ends_just_after_a_decompression_chunk_is_complete(run) -> None:
     body = b"a" * 65_537  # packed so tightly that the last byte comes without further input
     packed = zlib.compress(body, wbits=-15)
     got, _ = exchange(run, raw(response(packed, "Content-Encoding: deflate")))
@@ -227,7 +227,9 @@ def test_body_that_ends_just_behind_a_piece_is_whole(run) -> None:
         ),
     ],
 )
-def test_bad_answer_is_told_by_its_kind_without_internals(run, answer, error, told) -> None:
+def test_a_malformed_response_is_reported_without_internal_details(
+    run, answer, error, told
+) -> None:
     with pytest.raises(error) as failure:
         exchange(run, answer, max_response_bytes=1_000)
     assert told in str(failure.value)
@@ -235,19 +237,19 @@ def test_bad_answer_is_told_by_its_kind_without_internals(run, answer, error, to
     assert failure.value.request_sent
 
 
-def test_bomb_is_cut_off_by_its_ratio(run) -> None:
+def test_a_decompression_bomb_is_rejected_by_its_ratio(run) -> None:
     bomb = gzip.compress(b"\0" * 8_000_000)
     with pytest.raises(ResponseTooLargeError, match="100 times as many"):
         exchange(run, raw(response(bomb, "Content-Encoding: gzip")))
 
 
-def test_endless_stream_is_listened_to_for_a_while(run) -> None:
+def test_an_endless_stream_is_cut_off_after_a_while(run) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
     got, _ = exchange(run, raw(head + b"data: 1\n\n"), stream_seconds=0.1)
     assert (got.body, got.is_cut_off) == (b"data: 1\n\n", True)
 
 
-def test_long_stream_is_cut_at_its_bound_and_a_finished_one_is_whole(run) -> None:
+def test_a_long_stream_is_truncated_at_its_limit(run) -> None:
     line = "Content-Type: application/x-ndjson; charset=utf-8"
     got, _ = exchange(run, raw(response(b"1\n" * 40, line)), max_response_bytes=70)
     assert (got.body, got.is_cut_off) == (b"1\n" * 35, True)
@@ -255,7 +257,7 @@ def test_long_stream_is_cut_at_its_bound_and_a_finished_one_is_whole(run) -> Non
     assert (got.body, got.is_cut_off) == (b"1\n2\n", False)
 
 
-def test_refused_connection_was_never_sent(run) -> None:
+def test_a_refused_connection_is_reported_as_not_sent(run) -> None:
     async def refused() -> None:
         listener = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
         port = listener.sockets[0].getsockname()[1]
@@ -273,7 +275,7 @@ def test_refused_connection_was_never_sent(run) -> None:
     assert "127.0.0.1" not in str(failure.value)
 
 
-def test_unknown_host_is_told_without_its_name(run) -> None:
+def test_an_unknown_host_is_reported_without_its_name(run) -> None:
     async def unknown() -> None:
         sender = HttpSender("x")
         try:
@@ -286,7 +288,7 @@ def test_unknown_host_is_told_without_its_name(run) -> None:
     assert "nowhere.invalid" not in str(failure.value)
 
 
-def test_plain_server_behind_https_is_no_secure_connection(run) -> None:
+def test_a_plain_http_server_at_an_https_url_is_a_tls_error(run) -> None:
     async def nonsense(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         await writer.drain()
@@ -306,7 +308,7 @@ def test_plain_server_behind_https_is_no_secure_connection(run) -> None:
     assert not failure.value.is_transient
 
 
-def test_deadline_under_a_drip_closes_the_socket(run) -> None:
+def test_the_deadline_closes_the_socket_of_a_slow_response(run) -> None:
     async def drip(writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nx")
         await writer.drain()
@@ -327,7 +329,7 @@ def test_deadline_under_a_drip_closes_the_socket(run) -> None:
     assert len(run(over_deadline()).received) == 1
 
 
-def test_missing_client_certificate_is_told_without_its_path(run) -> None:
+def test_a_missing_client_certificate_is_reported_without_its_path(run) -> None:
     certificate = ClientCertificate("/nowhere/canary.pem", "/nowhere/canary.key")
     with pytest.raises(ConfigurationError) as failure:
         exchange_nothing(run, certificate)

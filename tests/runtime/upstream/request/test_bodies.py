@@ -45,7 +45,7 @@ def encode(media_type: str, value: Any, encoding: Any = None, schema: Any = None
         ("application/octet-stream", "", b""),
     ],
 )
-def test_body_of_each_kind(media_type: str, value: Any, expected: bytes) -> None:
+def test_a_body_is_encoded_for_its_media_type(media_type: str, value: Any, expected: bytes) -> None:
     body = encode(media_type, value)
     assert body.content == expected
     assert body.content_type == media_type
@@ -84,12 +84,14 @@ def test_body_of_each_kind(media_type: str, value: Any, expected: bytes) -> None
         ({"u": {"allow_reserved": True}}, {"u": "a/b?c&d"}, "u=a/b?c%26d"),
     ],
 )
-def test_form_follows_its_encoding(encoding: Any, value: Any, expected: str) -> None:
+def test_a_form_is_encoded_with_its_encoding_object(
+    encoding: Any, value: Any, expected: str
+) -> None:
     assert encode(FORM, value, encoding).content.decode() == expected
 
 
 @given(st.dictionaries(st.text(min_size=1), st.text()))
-def test_form_is_read_back_as_it_was(fields: dict[str, str]) -> None:
+def test_an_encoded_form_decodes_to_the_same_fields(fields: dict[str, str]) -> None:
     try:
         content = encode(FORM, fields).content.decode("ascii")
     except UnsendableError:
@@ -191,12 +193,12 @@ SCHEMA = {
         ),
     ],
 )
-def test_multipart_parts(value: Any, encoding: Any, expected: Any) -> None:
+def test_a_multipart_body_has_the_expected_parts(value: Any, encoding: Any, expected: Any) -> None:
     body = encode("multipart/form-data", value, encoding, SCHEMA)
     assert parts_of(body) == expected
 
 
-def test_multipart_bytes_are_those_of_a_browser_and_the_same_each_time() -> None:
+def test_multipart_bodies_are_deterministic_and_escape_names_like_browsers() -> None:
     body = encode("multipart/form-data; boundary=theirs", {'a\r\n"b': "x\r\n"})
     boundary = body.content_type.removeprefix("multipart/form-data; boundary=")
     assert (
@@ -209,7 +211,7 @@ def test_multipart_bytes_are_those_of_a_browser_and_the_same_each_time() -> None
     assert encode("multipart/form-data", {'a\r\n"b': "x\r\n"}) == body
 
 
-def test_part_has_the_headers_that_the_document_fixes() -> None:
+def test_a_part_has_only_headers_with_a_fixed_value() -> None:
     headers = [
         {"name": "X-Fixed", "schema": {"const": "yes"}},
         {"name": "X-Default", "schema": {"default": 3}},
@@ -226,7 +228,7 @@ def test_part_has_the_headers_that_the_document_fixes() -> None:
 
 
 @given(st.lists(st.binary(max_size=50), max_size=3))
-def test_file_contents_are_read_back_as_they_were(contents: list[bytes]) -> None:
+def test_file_contents_are_encoded_byte_for_byte(contents: list[bytes]) -> None:
     value = {"files": [b64encode(content).decode() for content in contents]}
     body = encode("multipart/form-data", value, {}, SCHEMA)
     boundary = body.content_type.partition("boundary=")[2].encode()
@@ -260,13 +262,13 @@ def test_file_contents_are_read_back_as_they_were(contents: list[bytes]) -> None
         ("application/xml", {"a": 1}, "must be a string"),
     ],
 )
-def test_value_without_a_spelling_is_refused(media_type: str, value: Any, told: str) -> None:
+def test_a_value_that_cannot_be_encoded_is_rejected(media_type: str, value: Any, told: str) -> None:
     with pytest.raises(UnsendableError, match=told):
         encode(media_type, value, {}, SCHEMA)
 
 
 @pytest.mark.parametrize("media_type", ["multipart/*", "nonsense"])
-def test_media_type_that_cannot_be_written_is_refused_at_load(media_type: str) -> None:
+def test_an_unsupported_media_type_is_rejected_at_load(media_type: str) -> None:
     with pytest.raises(ConfigurationError, match=media_type.partition("/")[0]):
         convert({"argument": "body", "media_types": [{"media_type": media_type}]}, BodyRule)
 
@@ -279,12 +281,12 @@ def test_media_type_that_cannot_be_written_is_refused_at_load(media_type: str) -
         ("text/*", "text/plain"),
     ],
 )
-def test_range_of_media_types_is_sent_as_one_of_them(declared: str, sent: str) -> None:
+def test_a_media_type_range_is_sent_as_a_concrete_type(declared: str, sent: str) -> None:
     rule = convert({"argument": "body", "media_types": [{"media_type": declared}]}, BodyRule)
     assert encode_body(rule.choose(""), "dGV4dA==", FileReader()).content_type == sent
 
 
-def test_media_type_within_a_range_is_that_of_the_caller_then_that_of_the_file() -> None:
+def test_a_media_type_within_a_range_comes_from_the_caller_or_the_file() -> None:
     rule = convert({"argument": "body", "media_types": [{"media_type": "image/*"}]}, BodyRule)
     gif = "data:image/gif;base64,AAEC"
     assert encode_body(rule.choose("image/png"), gif, FileReader()).content_type == "image/png"
@@ -297,7 +299,7 @@ def test_media_type_within_a_range_is_that_of_the_caller_then_that_of_the_file()
             rule.choose(media_type)
 
 
-def test_media_type_within_a_range_of_one_suffix_is_that_of_the_caller() -> None:
+def test_a_media_type_range_with_a_suffix_accepts_only_that_suffix() -> None:
     declared = [{"media_type": "application/*+xml"}]
     rule = convert({"argument": "body", "media_types": declared}, BodyRule)
     sent = encode_body(rule.choose("application/soap+xml"), "<a/>", FileReader())
@@ -311,7 +313,7 @@ def test_media_type_within_a_range_of_one_suffix_is_that_of_the_caller() -> None
             rule.choose(media_type)
 
 
-def test_a_data_uri_brings_no_header_of_its_own() -> None:
+def test_a_data_uri_cannot_inject_a_header() -> None:
     with pytest.raises(UnsendableError, match="media type in its `data:` URI"):
         FileReader().read("data:image/png\r\nX-Evil: 1;base64,AAEC")
 

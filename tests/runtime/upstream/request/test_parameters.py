@@ -68,7 +68,9 @@ def rule(location: str, style: str = "", explode: bool = False, **more: Any) -> 
         ("simple", False, None, "null"),
     ],
 )
-def test_path_styles(style: str, explode: bool, value: Any, expected: str) -> None:
+def test_path_parameters_are_serialised_in_each_style(
+    style: str, explode: bool, value: Any, expected: str
+) -> None:
     assert format_path(rule("path", style, explode), value) == expected
 
 
@@ -114,7 +116,9 @@ def test_path_styles(style: str, explode: bool, value: Any, expected: str) -> No
         ("form", True, {"k&": {"n": [1]}}, "k%26=%7B%22n%22%3A%5B1%5D%7D"),
     ],
 )
-def test_query_styles(style: str, explode: bool, value: Any, expected: str) -> None:
+def test_query_parameters_are_serialised_in_each_style(
+    style: str, explode: bool, value: Any, expected: str
+) -> None:
     assert "&".join(format_query(rule("query", style, explode), value)) == expected
 
 
@@ -126,21 +130,21 @@ def test_query_styles(style: str, explode: bool, value: Any, expected: str) -> N
         (["a/b", "c,d"], False, "color=a/b,c%2Cd"),
     ],
 )
-def test_reserved_characters_stay_only_where_they_mean_themselves(
+def test_allow_reserved_keeps_only_unambiguous_reserved_characters(
     value: Any, explode: bool, expected: str
 ) -> None:
     allowing = rule("query", "form", explode, allow_reserved=True)
     assert "&".join(format_query(allowing, value)) == expected
 
 
-def test_names_are_encoded_and_odata_names_stay_readable() -> None:
+def test_query_names_are_encoded_except_for_odata_names() -> None:
     assert format_query(rule("query", "form", True, name="filter[a b]"), 1) == [
         "filter%5Ba%20b%5D=1"
     ]
     assert format_query(rule("query", "form", True, name="$top"), 1) == ["$top=1"]
 
 
-def test_empty_array_is_named_where_empty_values_are_allowed() -> None:
+def test_an_empty_array_is_sent_with_allow_empty_value() -> None:
     assert format_query(rule("query", "form", True, allow_empty_value=True), []) == ["color="]
 
 
@@ -148,13 +152,15 @@ def test_empty_array_is_named_where_empty_values_are_allowed() -> None:
     ("style", "item", "separator"),
     [("spaceDelimited", "a b", "a space"), ("pipeDelimited", "a|b", "|")],
 )
-def test_item_with_the_separator_is_refused(style: str, item: str, separator: str) -> None:
+def test_an_item_that_contains_the_separator_is_rejected(
+    style: str, item: str, separator: str
+) -> None:
     with pytest.raises(UnsendableError, match="it separates items") as refusal:
         format_query(rule("query", style, False), ["x", item])
     assert separator in str(refusal.value)
 
 
-def test_content_parameter_is_compact_json_in_each_place() -> None:
+def test_a_content_parameter_is_compact_json_in_each_location() -> None:
     value = {"lat": 1.5, "name": "caf\u00e9; x"}
     content = {"content_type": "application/json"}
     encoded = "%7B%22lat%22%3A1.5%2C%22name%22%3A%22caf%C3%A9%3B%20x%22%7D"
@@ -184,7 +190,9 @@ def test_querystring_parameter_is_the_whole_query() -> None:
         (False, 'W/"a b"; q=1, c', 'W/"a b"; q=1, c'),
     ],
 )
-def test_header_style(explode: bool, value: Any, expected: str) -> None:
+def test_header_parameters_are_serialised_in_simple_style(
+    explode: bool, value: Any, expected: str
+) -> None:
     assert format_header(rule("header", "simple", explode), value) == expected
 
 
@@ -202,7 +210,9 @@ def test_header_style(explode: bool, value: Any, expected: str) -> None:
         ("cookie", True, ["a", "b"], ["color=a", "color=b"]),
     ],
 )
-def test_cookie_styles(style: str, explode: bool, value: Any, expected: list[str]) -> None:
+def test_cookie_parameters_are_serialised_in_each_style(
+    style: str, explode: bool, value: Any, expected: list[str]
+) -> None:
     assert format_cookie(rule("cookie", style, explode), value) == expected
 
 
@@ -224,12 +234,12 @@ def test_numbers_have_no_exponent(value: Any, expected: str) -> None:
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_number_text_is_exact(value: float) -> None:
+def test_formatted_numbers_parse_to_the_same_value(value: float) -> None:
     assert float(format_primitive(value)) == value
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800", {"a": "\ud800"}])
-def test_what_is_no_json_text_is_refused(value: Any) -> None:
+def test_a_value_that_is_not_json_text_is_rejected(value: Any) -> None:
     with pytest.raises(UnsendableError):
         format_query(rule("query", "form", True), value)
 
@@ -261,14 +271,14 @@ def test_what_is_no_json_text_is_refused(value: Any) -> None:
         "%" + "25" * 20 + "2e",
     ],
 )
-def test_path_value_that_could_move_the_request_is_refused(value: Any) -> None:
+def test_a_path_value_that_could_change_the_path_is_rejected(value: Any) -> None:
     rules = {"id": rule("path", "simple", name="id")}
     with pytest.raises(UnsendablePathError) as refusal:
         expand_path("/pets/{id}/photo", rules, {"id": value})
     assert refusal.value.name == "id"
 
 
-def test_values_that_only_together_decode_to_a_dot_segment_are_refused() -> None:
+def test_path_values_that_combine_to_a_dot_segment_are_rejected() -> None:
     rules = {name: rule("path", "simple", name=name) for name in "ab"}
     with pytest.raises(UnsendablePathError):
         expand_path("/x/{a}{b}", rules, {"a": "%2", "b": "e"})
@@ -276,17 +286,17 @@ def test_values_that_only_together_decode_to_a_dot_segment_are_refused() -> None
 
 @pytest.mark.parametrize("style", ["simple", "label", "matrix"])
 @pytest.mark.parametrize("value", [[], {}])
-def test_empty_list_is_no_segment(style: str, value: Any) -> None:
+def test_an_empty_list_in_a_path_is_rejected(style: str, value: Any) -> None:
     with pytest.raises(UnsendablePathError, match="must not be empty"):
         expand_path("/x/{id}", {"id": rule("path", style, name="id")}, {"id": value})
 
 
-def test_label_of_a_dot_is_refused() -> None:
+def test_a_label_value_of_a_single_dot_is_rejected() -> None:
     with pytest.raises(UnsendablePathError):
         expand_path("/x/{id}", {"id": rule("path", "label", name="id")}, {"id": "."})
 
 
-def test_path_keeps_its_literal_text_and_partial_segments() -> None:
+def test_literal_text_and_partial_segments_of_a_path_are_kept() -> None:
     rules = {name: rule("path", "simple", name=name) for name in ("id", "format")}
     expanded = expand_path("/a b/{id}.{format}/%7Ex:y", rules, {"id": 7, "format": "js/on"})
     assert expanded == "/a%20b/7.js%2Fon/%7Ex:y"
@@ -294,7 +304,7 @@ def test_path_keeps_its_literal_text_and_partial_segments() -> None:
 
 @settings(max_examples=400)
 @given(st.text() | st.text(alphabet="./%2eEfF5\\;?#&=:@ab"))
-def test_path_has_the_segments_of_its_template_and_the_value_after_one_decoding(text: str) -> None:
+def test_a_path_value_stays_within_its_segment(text: str) -> None:
     rules = {"id": rule("path", "simple", name="id")}
     try:
         path = expand_path("/pets/{id}/photo", rules, {"id": text})
@@ -326,7 +336,7 @@ def test_query_value_adds_no_parameter_and_decodes_to_itself(text: str) -> None:
 
 
 @given(st.text() | st.text(alphabet='\r\n\x00 \t:;,="ab'))
-def test_header_carries_the_value_unchanged_or_refuses_it(text: str) -> None:
+def test_a_header_value_is_sent_unchanged_or_rejected(text: str) -> None:
     try:
         header = format_header(rule("header", "simple"), text)
     except UnsendableError:
@@ -337,7 +347,7 @@ def test_header_carries_the_value_unchanged_or_refuses_it(text: str) -> None:
 
 
 @given(st.text() | st.text(alphabet='\r\n\x00 \t:;,="\\ab'), st.sampled_from(["form", "cookie"]))
-def test_cookie_value_never_holds_a_separator(text: str, style: str) -> None:
+def test_a_cookie_value_contains_no_separator(text: str, style: str) -> None:
     try:
         (pair,) = format_cookie(rule("cookie", style), text)
     except UnsendableError:
@@ -349,11 +359,11 @@ def test_cookie_value_never_holds_a_separator(text: str, style: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["a\r\nX: y", "a\nb", "\x00", "caf\u00e9", " a", "a ", "a\tb"])
-def test_header_value_that_would_not_arrive_is_refused(value: str) -> None:
+def test_a_header_value_that_cannot_be_sent_is_rejected(value: str) -> None:
     with pytest.raises(UnsendableError):
         format_header(rule("header", "simple"), value)
 
 
-def test_header_item_with_a_comma_is_refused() -> None:
+def test_a_header_item_with_a_comma_is_rejected() -> None:
     with pytest.raises(UnsendableError, match="separates items"):
         format_header(rule("header", "simple"), ["a,b", "c"])

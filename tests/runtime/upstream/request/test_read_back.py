@@ -97,7 +97,7 @@ def read_back(location: str, style: str, explode: bool, schema: Any, value: Any)
         if not style.endswith("Delimited") or shape in {"array", "object"}
     ],
 )
-def test_every_style_is_read_back_as_it_was_sent(
+def test_every_style_decodes_to_the_sent_value(
     location: str, style: str, explode: bool, shape: str
 ) -> None:
     schema, values = SHAPES[shape]

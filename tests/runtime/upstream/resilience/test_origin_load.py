@@ -43,26 +43,26 @@ def outcomes(breaker: CircuitBreaker, failed: list[bool], caller: str = "") -> N
         breaker.record(breaker.admit(caller), failed=outcome)
 
 
-def test_circuit_opens_when_most_of_twenty_failed(breaker: CircuitBreaker) -> None:
+def test_the_circuit_opens_when_most_of_twenty_requests_fail(breaker: CircuitBreaker) -> None:
     outcomes(breaker, [True] * 19)
     assert not is_open(breaker)
     outcomes(breaker, [True])
     assert is_open(breaker)
 
 
-def test_half_failing_is_not_most(breaker: CircuitBreaker) -> None:
+def test_the_circuit_stays_closed_when_half_of_the_requests_fail(breaker: CircuitBreaker) -> None:
     outcomes(breaker, [False, True] * 50)
     assert not is_open(breaker)
 
 
-def test_old_failures_are_forgotten(breaker: CircuitBreaker, clock: Clock) -> None:
+def test_old_failures_are_not_counted(breaker: CircuitBreaker, clock: Clock) -> None:
     outcomes(breaker, [True] * 19)
     clock.seconds = 10.5
     outcomes(breaker, [True])
     assert not is_open(breaker)
 
 
-def test_half_open_circuit_lets_one_probe_through(breaker: CircuitBreaker, clock: Clock) -> None:
+def test_a_half_open_circuit_admits_one_probe(breaker: CircuitBreaker, clock: Clock) -> None:
     outcomes(breaker, [True] * 20)
     clock.seconds = 5.1
     probe = breaker.admit()
@@ -80,7 +80,7 @@ def test_half_open_circuit_lets_one_probe_through(breaker: CircuitBreaker, clock
     assert not is_open(breaker)
 
 
-def test_probe_without_an_outcome_leaves_its_place_to_the_next(
+def test_a_probe_without_an_outcome_admits_the_next_probe(
     breaker: CircuitBreaker, clock: Clock
 ) -> None:
     outcomes(breaker, [True] * 20)
@@ -90,7 +90,7 @@ def test_probe_without_an_outcome_leaves_its_place_to_the_next(
     assert not is_open(breaker)
 
 
-def test_outcome_of_a_request_from_before_decides_nothing(
+def test_the_outcome_of_an_earlier_request_does_not_change_an_open_circuit(
     breaker: CircuitBreaker, clock: Clock
 ) -> None:
     late = [breaker.admit() for _ in range(30)]
@@ -105,7 +105,7 @@ def test_outcome_of_a_request_from_before_decides_nothing(
     assert not is_open(breaker)
 
 
-def test_caller_that_is_served_is_not_refused_for_the_failures_of_others(
+def test_a_served_caller_is_not_rejected_for_failures_of_others(
     breaker: CircuitBreaker, clock: Clock
 ) -> None:
     outcomes(breaker, [False] * 10, "served")
@@ -130,7 +130,7 @@ def test_open_circuit_remembers_a_bounded_number_of_callers(breaker: CircuitBrea
     assert not is_open(breaker, f"caller {MAX_CALLERS}")
 
 
-def test_refusal_says_when_to_come_back(breaker: CircuitBreaker) -> None:
+def test_the_rejection_states_when_to_retry(breaker: CircuitBreaker) -> None:
     outcomes(breaker, [True] * 20)
     with pytest.raises(OverloadedError, match="Try again in 5 seconds"):
         breaker.check()
@@ -189,7 +189,7 @@ def numbered(caller: str, count: int) -> list[str]:
     return [f"{caller}{number}" for number in range(count)]
 
 
-def test_requests_beyond_the_queue_are_refused_at_once(run) -> None:
+def test_requests_above_the_queue_limit_are_rejected_immediately(run) -> None:
     async def scene() -> None:
         crowd = Crowd(ConcurrencyLimit(concurrent=2, waiting=3))
         await crowd.arrive(*numbered("", 7))
@@ -214,7 +214,7 @@ def test_callers_take_turns(run) -> None:
     run(scene())
 
 
-def test_one_caller_leaves_slots_for_the_next(run) -> None:
+def test_a_caller_cannot_use_all_slots(run) -> None:
     async def scene() -> None:
         crowd = Crowd(ConcurrencyLimit(concurrent=100, waiting=200))
         await crowd.arrive(*numbered("a", 150))
@@ -226,7 +226,7 @@ def test_one_caller_leaves_slots_for_the_next(run) -> None:
     run(scene())
 
 
-def test_the_only_client_uses_all_slots(run) -> None:
+def test_a_single_client_can_use_all_slots(run) -> None:
     async def scene() -> None:
         crowd = Crowd(ConcurrencyLimit(concurrent=100, waiting=200))
         await crowd.arrive(*numbered("", 150))
@@ -236,7 +236,7 @@ def test_the_only_client_uses_all_slots(run) -> None:
     run(scene())
 
 
-def test_caller_that_fills_the_queue_is_refused_first(run) -> None:
+def test_requests_of_the_caller_that_fills_the_queue_are_rejected_first(run) -> None:
     async def scene() -> None:
         crowd = Crowd(ConcurrencyLimit(concurrent=1, waiting=4))
         await crowd.arrive(*numbered("a", 5))
@@ -251,7 +251,7 @@ def test_caller_that_fills_the_queue_is_refused_first(run) -> None:
     run(scene())
 
 
-def test_cancelled_requests_free_their_places(run) -> None:
+def test_cancelled_requests_free_their_slots(run) -> None:
     async def scene() -> None:
         crowd = Crowd(ConcurrencyLimit(concurrent=1, waiting=2))
         await crowd.arrive("a0", "a1", "b0")
@@ -265,7 +265,7 @@ def test_cancelled_requests_free_their_places(run) -> None:
     run(scene())
 
 
-def test_slot_that_comes_with_a_cancellation_goes_to_the_next(run) -> None:
+def test_a_slot_assigned_to_a_cancelled_request_goes_to_the_next(run) -> None:
     async def scene() -> None:
         limit = ConcurrencyLimit(concurrent=1, waiting=2)
         await limit.acquire("a")
@@ -282,7 +282,9 @@ def test_slot_that_comes_with_a_cancellation_goes_to_the_next(run) -> None:
     run(scene())
 
 
-def test_broken_api_is_not_asked_again_for_a_while(make_client, upstream, environment, run) -> None:
+def test_a_failing_api_is_not_called_while_the_circuit_is_open(
+    make_client, upstream, environment, run
+) -> None:
     upstream.outcomes = (HttpResponse(500),)
     client = make_client()
     rules = convert({"method": "POST", "path": "/pets"}, RequestRules)
@@ -298,7 +300,7 @@ def test_broken_api_is_not_asked_again_for_a_while(make_client, upstream, enviro
     assert len(upstream.requests) == 20
 
 
-def test_refusals_by_the_api_do_not_open_the_circuit(make_client, upstream, run) -> None:
+def test_client_errors_do_not_open_the_circuit(make_client, upstream, run) -> None:
     upstream.outcomes = (HttpResponse(422),)
     client = make_client()
     rules = convert({"method": "POST", "path": "/pets"}, RequestRules)

@@ -34,22 +34,22 @@ def delay(
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "QUERY"])
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
-def test_idempotent_method_is_repeated_when_the_api_is_busy(method: str, status: int) -> None:
+def test_an_idempotent_method_is_retried_if_the_api_is_busy(method: str, status: int) -> None:
     assert delay(method, HttpResponse(status)) is not None
 
 
 @pytest.mark.parametrize("status", [200, 301, 400, 401, 404, 408, 409, 422, 501])
-def test_settled_status_is_not_repeated(status: int) -> None:
+def test_a_final_status_is_not_retried(status: int) -> None:
     assert delay("GET", HttpResponse(status)) is None
 
 
-def test_server_fault_is_repeated_for_get_only() -> None:
+def test_a_server_error_is_retried_only_for_get() -> None:
     assert delay("GET", HttpResponse(500)) is not None
     assert delay("PUT", HttpResponse(500)) is None
 
 
 @pytest.mark.parametrize("method", ["POST", "PATCH", "LOCK"])
-def test_other_methods_are_repeated_only_when_no_byte_was_sent(method: str) -> None:
+def test_other_methods_are_retried_only_if_nothing_was_sent(method: str) -> None:
     assert delay(method, ConnectError("x")) is not None
     assert delay(method, DisconnectedError("x")) is None
     assert delay(method, HttpResponse(503)) is None
@@ -57,22 +57,22 @@ def test_other_methods_are_repeated_only_when_no_byte_was_sent(method: str) -> N
 
 
 @pytest.mark.parametrize("error", [MalformedResponseError("x"), ResponseTooLargeError("x")])
-def test_answer_that_came_and_was_bad_is_not_asked_for_again(error: UpstreamError) -> None:
+def test_a_malformed_response_is_not_retried(error: UpstreamError) -> None:
     assert delay("GET", error) is None
 
 
-def test_three_attempts_are_all() -> None:
+def test_a_request_is_attempted_at_most_three_times() -> None:
     assert delay("GET", HttpResponse(503), attempts=2) is not None
     assert delay("GET", HttpResponse(503), attempts=3) is None
 
 
-def test_wait_is_jittered_and_doubles() -> None:
+def test_the_delay_doubles_and_has_jitter() -> None:
     assert delay("GET", HttpResponse(503), attempts=1, chance=1.0) == pytest.approx(0.2)
     assert delay("GET", HttpResponse(503), attempts=2, chance=1.0) == pytest.approx(0.4)
     assert delay("GET", HttpResponse(503), attempts=2, chance=0.0) == 0.0
 
 
-def test_wait_that_does_not_fit_the_deadline_is_not_begun() -> None:
+def test_a_delay_beyond_the_deadline_is_not_waited_for() -> None:
     assert delay("GET", HttpResponse(503, (("retry-after", "5"),)), remaining=5.1) == 5.0
     assert delay("GET", HttpResponse(503, (("Retry-After", "5"),)), remaining=5.0) is None
 
@@ -95,7 +95,7 @@ def test_retry_after_is_seconds_or_a_date(text: str, expected: float | None) -> 
     assert parse_retry_after(HttpResponse(429, (("Retry-After", text),)), NOW) == expected
 
 
-def test_budget_gives_three_retries_and_then_a_tenth_of_the_requests() -> None:
+def test_the_retry_budget_allows_three_retries_and_a_tenth_of_the_requests() -> None:
     seconds = 0.0
     budget = RetryBudget(lambda: seconds)
     assert [budget.take() for _ in range(5)] == [True, True, True, False, False]

@@ -27,7 +27,7 @@ JSON = st.recursive(
 
 
 @given(value=JSON, indent=st.sampled_from([None, 1]), length=st.integers(2, 60))
-def test_slices_make_the_same_value_as_the_whole(value: Any, indent: Any, length: int) -> None:
+def test_decoding_in_slices_equals_decoding_at_once(value: Any, indent: Any, length: int) -> None:
     text = json.dumps(value, indent=indent).encode()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_decoding, "LONG_BYTES", length)
@@ -35,7 +35,7 @@ def test_slices_make_the_same_value_as_the_whole(value: Any, indent: Any, length
 
 
 @given(st.lists(st.text(st.sampled_from('a"\\[,:{s'))), st.integers(1, 20))
-def test_what_strings_hold_is_not_counted(texts: list[str], length: int) -> None:
+def test_structural_characters_in_strings_are_not_counted(texts: list[str], length: int) -> None:
     text = json.dumps([texts, {"a": [1]}]).encode()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_decoding, "LONG_BYTES", length)
@@ -54,19 +54,19 @@ def test_what_strings_hold_is_not_counted(texts: list[str], length: int) -> None
         (b'{"a":' * 129 + b'"' + b"x" * 40_000 + b'"' + b"}" * 129, "128 levels"),
     ],
 )
-def test_what_takes_too_much_is_refused(text: bytes, excess: str) -> None:
+def test_an_overly_complex_text_is_rejected(text: bytes, excess: str) -> None:
     with pytest.raises(TooComplexError, match=f"more than {excess}"):
         decode_json(text)
 
 
-def test_brackets_and_commas_in_strings_are_no_values() -> None:
+def test_brackets_and_commas_in_strings_are_accepted() -> None:
     value = ["[,:{" * 1_000] * 1_000
     text = json.dumps(value).encode()
     check_size(text)
     assert decode_json(text) == value
 
 
-def test_numbers_that_the_decoder_is_slow_at_are_decoded_fast() -> None:
+def test_slow_numbers_are_decoded_in_bounded_time() -> None:
     text = b"[" + b"1e-308," * 50_000 + b"6.59882e298]"
     started = time.process_time()
     value = decode_json(text)
@@ -75,7 +75,7 @@ def test_numbers_that_the_decoder_is_slow_at_are_decoded_fast() -> None:
     assert value[-1] == 6.59882e298
 
 
-def test_numbers_out_of_range_are_refused_as_they_are_in_short_texts() -> None:
+def test_numbers_out_of_range_are_rejected_in_texts_of_any_length() -> None:
     for text in (b"[1e999]", b"[" + b"1e999," * 20_000 + b"1]"):
         with pytest.raises(msgspec.DecodeError, match="out of range"):
             decode_json(text)

@@ -75,7 +75,7 @@ def test_a_setting_of_the_manifest_is_shown_with_its_line_and_entry(
     }
 
 
-def test_what_the_manifest_leaves_open_comes_from_elsewhere(
+def test_explain_shows_the_origin_of_settings_not_in_the_manifest(
     stated: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = explained(stated, "list_pets", capsys)
@@ -88,7 +88,9 @@ def test_what_the_manifest_leaves_open_comes_from_elsewhere(
     assert found["description"]["file"].endswith("openapi.yaml")
 
 
-def test_the_text_names_the_line(stated: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_as_text_shows_the_manifest_line(
+    stated: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["tools", str(stated), "--explain", "list_pets"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "list_pets: GET /pets"

@@ -10,7 +10,7 @@ import pytest
 from mcpgen.cli.app import run
 
 
-def test_it_says_where_to_write_and_what_to_type(
+def test_new_empty_prints_the_handlers_folder_and_the_next_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "notes-mcp"
@@ -21,7 +21,7 @@ def test_it_says_where_to_write_and_what_to_type(
     assert (target / told["handlers"] / "greeting.py").is_file()
 
 
-def test_without_a_folder_it_goes_beside_the_caller(
+def test_new_empty_without_a_folder_writes_to_the_current_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -32,7 +32,7 @@ def test_without_a_folder_it_goes_beside_the_caller(
 @pytest.mark.parametrize(
     "more", [["--name", "other"], ["--include", "*"], ["--strict"], ["--no-models"], ["b"]]
 )
-def test_what_only_a_document_can_have_is_refused(
+def test_options_that_need_a_document_are_rejected(
     more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "notes-mcp"

@@ -38,7 +38,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "project"
 
 
-def test_an_override_lives_through_a_change_of_its_operation(
+def test_an_override_is_kept_when_its_operation_changes(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
@@ -70,7 +70,7 @@ def test_an_override_lives_through_a_change_of_its_operation(
 
 
 @pytest.mark.parametrize("command", ["override", "eject"])
-def test_what_a_dry_run_would_do_is_told_as_json(
+def test_a_dry_run_reports_its_changes_as_json(
     project: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     capsys.readouterr()
@@ -95,7 +95,7 @@ def test_eject_copies_the_generated_body(project: Path) -> None:
     assert run(["check"]) == 0
 
 
-def test_what_is_exposed_as_a_resource_is_overridden_all_the_same(
+def test_an_operation_exposed_as_a_resource_can_be_overridden(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (project / "mcpgen.yaml").open("a") as manifest:

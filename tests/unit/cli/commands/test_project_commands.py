@@ -45,7 +45,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_new_ends_by_saying_what_was_made_and_what_is_next(
+def test_new_prints_a_summary_and_the_next_commands(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["new", "openapi.yaml", "--defaults", "--no-models"]) == 0
@@ -64,7 +64,7 @@ def test_new_ends_by_saying_what_was_made_and_what_is_next(
     )
 
 
-def test_new_gives_the_same_as_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_new_prints_the_same_report_as_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["new", "openapi.yaml", "there", "--name", "zoo", "--no-models", "--json"]) == 0
 
     captured = capsys.readouterr()
@@ -83,7 +83,7 @@ def test_new_gives_the_same_as_json(here: Path, capsys: pytest.CaptureFixture[st
     assert {finding["severity"] for finding in report["findings"]} <= {"warning", "note"}
 
 
-def test_strict_refuses_a_document_of_which_something_is_left_out(
+def test_strict_rejects_a_document_with_skipped_operations(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["new", "openapi.yaml", "there", "--defaults", "--strict"]) == 3
@@ -92,9 +92,7 @@ def test_strict_refuses_a_document_of_which_something_is_left_out(
     assert not (here / "there").exists()
 
 
-def test_operations_that_are_excluded_are_said_to_be(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_excluded_operations_are_reported(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = str(SPECS / "petstore.yaml")
     selection = ["--include", "users", "--exclude", "DELETE *"]
 
@@ -106,7 +104,7 @@ def test_operations_that_are_excluded_are_said_to_be(
     assert {"DELETE /users/{username}", "GET /pets"} <= set(report["unselected"])
 
 
-def test_generate_and_check_find_nothing_to_do_in_a_current_package(
+def test_generate_and_check_report_a_current_package(
     petstore: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["generate", str(petstore)]) == 0
@@ -136,7 +134,7 @@ def test_a_changed_document_is_stale_until_it_was_generated_again(
     assert "Fetch a single pet" in (petstore / GENERATED).read_text()
 
 
-def test_a_hand_edit_is_refused_until_it_is_forced(
+def test_a_hand_edit_is_rejected_without_force(
     petstore: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (petstore / GENERATED).write_text("# mine\n")
@@ -153,7 +151,7 @@ def test_a_hand_edit_is_refused_until_it_is_forced(
 
 
 @pytest.mark.parametrize("command", ["generate", "check", "tools", "mock"])
-def test_a_folder_without_a_package_is_wrong_usage(
+def test_a_folder_without_a_package_is_a_usage_error(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([command, str(tmp_path)]) == 2

@@ -48,7 +48,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("answer", "said", "document"),
     [(False, "nothing was written\n", DOCUMENT), (True, "written: openapi.yaml", NARROWER)],
 )
-def test_a_terminal_is_asked_once_the_changes_are_shown(
+def test_pull_asks_for_confirmation_after_showing_the_changes(
     project: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -81,7 +81,9 @@ def changes(tools: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def test_both_give_the_changes_as_json(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pull_and_changelog_print_the_changes_as_json(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     capsys.readouterr()
     assert run(["pull", "--json"]) == 0
     pulled = json.loads(capsys.readouterr().out)

@@ -22,7 +22,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def test_the_schema_tells_a_manifest_from_a_slip_of_the_pen(
+def test_the_schema_rejects_manifests_with_misspelt_keys(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     validator = jsonschema_rs.validator_for(json.loads(printed(capsys)))
@@ -46,7 +46,7 @@ def test_a_new_server_has_no_copy_of_the_schema(
     jsonschema_rs.validate(json.loads(printed(capsys)), yaml.safe_load(text))
 
 
-def test_generate_writes_the_schema_as_long_as_the_manifest_names_it(
+def test_generate_writes_the_schema_only_if_the_manifest_refers_to_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "notes-mcp"
@@ -84,13 +84,13 @@ def test_servers_of_a_workspace_share_its_schema(
     assert run(["ws", "check", "-q"]) == 1
 
 
-def test_json_carries_the_schema_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_json_report_contains_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["schema", "manifest", "--json"]) == 0
     carried = json.loads(capsys.readouterr().out)["schema"]
     assert carried == json.loads(printed(capsys))
 
 
-def test_another_schema_is_not_had(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_schema_name_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["schema", "lock"]) == 2
     assert "manifest" in capsys.readouterr().err
 

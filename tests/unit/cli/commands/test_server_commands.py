@@ -24,7 +24,9 @@ from mcpgen.factory.packages import find_package
 WAIT_SECONDS = 60
 
 
-def test_tools_lists_a_package_by_name(petstore: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tools_lists_the_tools_of_a_package_by_name(
+    petstore: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["tools", str(petstore)]) == 0
 
     *lines, count = capsys.readouterr().out.splitlines()
@@ -33,7 +35,7 @@ def test_tools_lists_a_package_by_name(petstore: Path, capsys: pytest.CaptureFix
     assert count == f"{len(lines)} tools"
 
 
-def test_tokens_add_up_to_what_the_list_costs(
+def test_token_costs_of_tools_add_up_to_the_total(
     petstore: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["tools", str(petstore), "--tokens"]) == 0
@@ -43,7 +45,9 @@ def test_tokens_add_up_to_what_the_list_costs(
     assert total.endswith(f"; listing them costs about {sum(costs):,} tokens of a budget of 20,000")
 
 
-def test_any_command_can_be_the_server(petstore: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_any_command_can_start_the_server(
+    petstore: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     started = ["env", f"PYTHONPATH={petstore / 'src'}", sys.executable, "-m", "petstore_mcp"]
 
     assert run(["tools", "--json", "--revision", "2026-07-28", "--", *started]) == 0
@@ -56,14 +60,14 @@ def test_any_command_can_be_the_server(petstore: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     "server", [["http://127.0.0.1:1/mcp"], ["false"], ["--", "no-such-program", "--stdio"]]
 )
-def test_a_server_that_cannot_be_talked_to_is_a_finding(
+def test_an_unreachable_server_is_reported(
     server: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["tools", *server]) == 1
     assert capsys.readouterr().err.startswith("error[unreachable]: ")
 
 
-def test_a_call_against_the_mock_shows_the_request_and_the_result(
+def test_call_with_mock_shows_the_request_and_the_result(
     petstore: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--arg", "status=sold", "--arg", "tag=a b&c", "--arg", "limit=2"]
@@ -77,7 +81,7 @@ def test_a_call_against_the_mock_shows_the_request_and_the_result(
     assert json.loads(result)["items"][0]["name"] == "Rex"
 
 
-def test_arguments_as_json_are_answered_in_json(
+def test_call_with_json_reports_the_request_and_the_result(
     petstore: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     body = {"name": "Rex", "species": "dog"}
@@ -92,7 +96,7 @@ def test_arguments_as_json_are_answered_in_json(
     assert report["result"]["structuredContent"]["id"] == 43
 
 
-def test_arguments_that_break_the_schema_are_a_finding_and_nothing_is_sent(
+def test_call_with_invalid_arguments_reports_an_error_and_sends_nothing(
     petstore: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["call", "get_pet", str(petstore), "--mock", "--arg", "pet_id=0"]) == 1
@@ -103,7 +107,7 @@ def test_arguments_that_break_the_schema_are_a_finding_and_nothing_is_sent(
     assert shown.err.startswith("error[tool-error]: `get_pet` ")
 
 
-def test_a_missing_credential_is_named_and_nothing_is_sent(
+def test_call_with_a_missing_credential_reports_its_variable(
     petstore: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("PETSTORE_API_KEY", raising=False)
@@ -173,7 +177,7 @@ def test_the_log_of_a_handler_that_raises_is_shown(
         (["get_pet", "--json", "7"], "--json has no JSON object"),
     ],
 )
-def test_a_call_that_makes_no_sense_is_wrong_usage(
+def test_an_invalid_call_is_a_usage_error(
     argv: list[str], message: str, petstore: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tool, *options = argv
@@ -184,7 +188,7 @@ def test_a_call_that_makes_no_sense_is_wrong_usage(
     assert message in shown.out + shown.err
 
 
-def test_a_mock_needs_a_package(capsys: pytest.CaptureFixture[str]) -> None:
+def test_call_with_mock_requires_a_package_folder(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["call", "get_pet", "--mock", "http://127.0.0.1:1/mcp"]) == 2
     assert "--mock needs the folder of a package" in capsys.readouterr().err
 
@@ -208,7 +212,7 @@ def mock_of(package: Path, *options: str) -> Iterator[IO[str]]:
         server.stdout.close()
 
 
-def test_mock_says_where_it_is_and_answers_until_it_is_interrupted(petstore: Path) -> None:
+def test_mock_prints_its_url_and_serves_until_it_is_interrupted(petstore: Path) -> None:
     with mock_of(petstore) as said:
         variable, _, base_url = said.readline().strip().partition("=")
         request = urllib.request.Request(f"{base_url}/pets/7", headers={"X-Petstore-Key": "any"})
@@ -218,7 +222,7 @@ def test_mock_says_where_it_is_and_answers_until_it_is_interrupted(petstore: Pat
     assert pet["name"] == "Rex"
 
 
-def test_stateful_mock_says_what_it_remembers_and_does(petstore: Path) -> None:
+def test_stateful_mock_lists_its_collections_and_stores_resources(petstore: Path) -> None:
     with mock_of(petstore, "--stateful") as said:
         base_url = said.readline().strip().partition("=")[2]
         remembered = [said.readline().strip() for _ in range(3)]
@@ -234,7 +238,7 @@ def test_stateful_mock_says_what_it_remembers_and_does(petstore: Path) -> None:
     assert refused.value.code == 404
 
 
-def test_stand_ins_are_made_for_credentials_that_are_not_set(
+def test_mock_values_are_generated_for_unset_credentials(
     petstore: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PETSTORE_API_KEY", "mine")

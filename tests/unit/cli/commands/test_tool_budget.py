@@ -21,7 +21,7 @@ def chatdesk(tmp_path: Path) -> Path:
     return Path(shutil.copytree(CHATDESK, tmp_path / "chatdesk-mcp"))
 
 
-def test_tokens_show_every_tool_the_budget_and_what_was_done(
+def test_tokens_shows_every_tool_and_the_budget(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(["tools", str(CHATDESK), "--tokens"]) == 0
@@ -37,7 +37,7 @@ def test_tokens_show_every_tool_the_budget_and_what_was_done(
     assert others == "129 other tools can be searched for and called"
 
 
-def test_json_has_the_figures(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_reports_the_listing_costs_and_the_budget(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["tools", str(CHATDESK), "--tokens", "--json"]) == 0
 
     report = json.loads(capsys.readouterr().out)
@@ -46,7 +46,7 @@ def test_json_has_the_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert listing["listed"] == report["token_cost"] < listing["budget"] < listing["all_tools"]
 
 
-def test_generate_says_what_was_done_to_meet_a_smaller_budget(
+def test_generate_reports_how_a_smaller_budget_is_met(
     petstore: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     manifest = petstore / "mcpgen.yaml"
@@ -61,7 +61,7 @@ def test_generate_says_what_was_done_to_meet_a_smaller_budget(
     assert "14 other tools" in capsys.readouterr().out
 
 
-def test_what_is_exposed_as_a_resource_is_not_found_by_the_search(
+def test_an_operation_exposed_as_a_resource_is_not_found_by_search(
     petstore: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     manifest = petstore / "mcpgen.yaml"
@@ -111,7 +111,7 @@ def test_a_tool_is_called_and_described_by_a_former_name(
     assert '"name": "get_pet"' in capsys.readouterr().out
 
 
-def test_of_a_toolset_the_other_tools_are_called_and_not_searched_for(
+def test_with_a_toolset_unlisted_tools_can_be_called_but_not_searched(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run(["tools", str(CHATDESK)]) == 0

@@ -37,7 +37,7 @@ def printer(**options: bool) -> tuple[Printer, io.StringIO, io.StringIO]:
     return Printer(stdout=out, stderr=err, **options), out, err
 
 
-def test_a_problem_is_laid_out_as_the_style_guide_shows_it() -> None:
+def test_a_problem_is_laid_out_as_in_the_style_guide() -> None:
     assert problem_text(DANGLING).plain == textwrap.dedent("""\
         error[unresolved-ref]: unknown reference `#/components/schemas/Pett`
           --> specs/petstore.yaml:48:17
@@ -48,13 +48,13 @@ def test_a_problem_is_laid_out_as_the_style_guide_shows_it() -> None:
           help: did you mean `#/components/schemas/Pet`?""")
 
 
-def test_a_problem_without_a_line_shows_the_file_alone() -> None:
+def test_a_problem_without_a_line_shows_only_the_file() -> None:
     problem = Diagnostic("no-file", Severity.ERROR, "nothing is there", Location("a.yaml"))
 
     assert problem_text(problem).plain == "error[no-file]: nothing is there\n  --> a.yaml"
 
 
-def test_escape_sequences_of_a_document_are_spelled_out() -> None:
+def test_escape_sequences_of_a_document_are_escaped() -> None:
     at = Location("a.yaml", 1, 1, "/\x1b]0;owned\x07", "\x1b[2J\u202ename: x", 1)
     problem = Diagnostic("x", Severity.NOTE, "title is \x1b[31mred\nand long", at, "a\x9bb", "c\rd")
 
@@ -65,7 +65,7 @@ def test_escape_sequences_of_a_document_are_spelled_out() -> None:
 
 
 @pytest.mark.parametrize("excerpt", ["\tname: x", "名名: x", "\x1b[2Jx"])
-def test_the_caret_stands_under_its_character(excerpt: str) -> None:
+def test_the_caret_is_below_its_character(excerpt: str) -> None:
     from rich.cells import cell_len
 
     at = Location("a.yaml", 7, excerpt.index("x") + 1, "", excerpt, 1)
@@ -75,7 +75,7 @@ def test_the_caret_stands_under_its_character(excerpt: str) -> None:
     assert carets.index("^") == cell_len(line[: line.rindex("x")])
 
 
-def test_a_line_of_a_minified_document_is_cut_around_the_place() -> None:
+def test_a_long_line_is_truncated_around_the_location() -> None:
     excerpt = "a" * 500_000 + "HERE" + "b" * 500_000
     at = Location("a.json", 1, 500_001, "", excerpt, 4)
 
@@ -106,7 +106,7 @@ MINIFIED = json.dumps(
         ("here" * 100, "here" * 100, (False, True)),
     ],
 )
-def test_the_caret_stands_under_the_place_in_a_line_of_any_length(
+def test_the_caret_is_below_its_location_in_a_line_of_any_length(
     text: str, marked: str, is_cut: tuple[bool, bool]
 ) -> None:
     """The whole way: from an offset in the text to the cells of a terminal."""
@@ -149,7 +149,7 @@ def test_problems_go_to_stderr_and_results_to_stdout() -> None:
     assert err.getvalue().endswith("\n2 errors\n")
 
 
-def test_markup_in_a_document_stays_text() -> None:
+def test_markup_in_a_result_is_printed_literally() -> None:
     shown, out, _ = printer()
 
     shown.result("[bold]not markup[/bold] :smile:")
@@ -186,7 +186,7 @@ def test_json_is_one_object_and_nothing_else_is_printed() -> None:
     }
 
 
-def test_quiet_leaves_out_notes_and_counts() -> None:
+def test_quiet_omits_notes_and_counts() -> None:
     shown, _, err = printer(is_quiet=True)
 
     shown.problems([Diagnostic("n", Severity.NOTE, "fyi"), Diagnostic("w", Severity.WARNING, "hm")])

@@ -45,7 +45,7 @@ LOCK = Lock(
 )
 
 
-def test_what_was_written_is_read_back() -> None:
+def test_a_written_lock_is_parsed_back_unchanged() -> None:
     assert parse_lock(dump_lock(LOCK)) == LOCK
 
 
@@ -67,18 +67,18 @@ def test_several_documents_and_overlays_are_read_back_and_recovered() -> None:
     assert [found.root for found in recover_lock(torn).documents] == ["crm.yaml", "openapi.yaml"]
 
 
-def test_the_order_of_its_maps_does_not_matter() -> None:
+def test_the_order_of_maps_does_not_affect_the_lock() -> None:
     turned = replace(LOCK, files=dict(reversed(LOCK.files.items())))
     assert dump_lock(turned) == dump_lock(LOCK)
 
 
-def test_a_file_and_an_operation_take_a_line_each() -> None:
+def test_each_file_and_operation_is_on_one_line() -> None:
     lines = dump_lock(LOCK).decode().splitlines()
     assert '    "README.md": {"class": "merged", "sha256": "2"},' in lines
     assert '    "openapi.yaml DELETE /a": {"tool": "delete_a"},' in lines
 
 
-def test_an_empty_project_has_a_lock_too() -> None:
+def test_the_lock_of_an_empty_project_is_valid() -> None:
     empty = replace(LOCK, files={}, operations={})
     assert parse_lock(dump_lock(empty)) == empty
 
@@ -94,7 +94,7 @@ def test_an_empty_project_has_a_lock_too() -> None:
         (b"<<<<<<< ours\n" + dump_lock(LOCK), "conflict markers"),
     ],
 )
-def test_anything_else_is_refused_with_its_reason(content: bytes, said: str) -> None:
+def test_an_invalid_lock_is_rejected_with_its_reason(content: bytes, said: str) -> None:
     with pytest.raises(LockUnreadableError, match=said):
         parse_lock(content)
 
@@ -122,7 +122,7 @@ def places(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...
         yield from places(entry, (*path, key))
 
 
-def test_a_value_of_another_type_anywhere_makes_no_lock() -> None:
+def test_a_value_of_another_type_makes_the_lock_unreadable() -> None:
     spoilt = list(spoilt_locks())
     assert len(spoilt) > 100
     for content in spoilt:
@@ -130,7 +130,7 @@ def test_a_value_of_another_type_anywhere_makes_no_lock() -> None:
             parse_lock(content)
 
 
-def test_what_can_be_recovered_is_of_the_types_that_it_should_be() -> None:
+def test_recovered_values_have_the_correct_types() -> None:
     for content in spoilt_locks():
         lines = json.dumps(json.loads(content), indent=0).encode()
         recovered = recover_lock(b"<<<<<<< ours\n" + lines)
@@ -138,14 +138,14 @@ def test_what_can_be_recovered_is_of_the_types_that_it_should_be() -> None:
         assert {each.root for each in recovered.documents} <= {"openapi.yaml"}
 
 
-def test_a_lock_of_a_hundred_thousand_brackets_is_none() -> None:
+def test_a_lock_of_a_hundred_thousand_brackets_is_unreadable() -> None:
     brackets = b"[" * 100_000
     with pytest.raises(LockUnreadableError):
         parse_lock(brackets)
     assert recover_lock(brackets).files == {}
 
 
-def test_a_newer_lock_is_refused_whole_or_in_conflict() -> None:
+def test_a_newer_lock_is_rejected_with_and_without_conflict_markers() -> None:
     newer = json.dumps({"lock_version": 99, "mcpgen": "9.0"}, indent=1).encode()
     with pytest.raises(LockTooNewError, match=r"mcpgen 9\.0, which is newer"):
         parse_lock(newer)
@@ -153,7 +153,7 @@ def test_a_newer_lock_is_refused_whole_or_in_conflict() -> None:
         recover_lock(b"<<<<<<< HEAD\n" + dump_lock(LOCK) + b"=======\n" + newer)
 
 
-def test_of_a_lock_in_conflict_both_sides_count() -> None:
+def test_both_sides_of_a_lock_with_merge_conflicts_are_recovered() -> None:
     mine = replace(LOCK, files={"a.py": LockedFile(Owner.GENERATED, sha256(b"mine"))})
     theirs = replace(
         LOCK,
@@ -174,15 +174,15 @@ def test_of_a_lock_in_conflict_both_sides_count() -> None:
     assert [each.source for each in found.documents] == ["https://x.example/openapi.yaml"]
 
 
-def test_of_a_lost_lock_nothing_is_left() -> None:
+def test_a_missing_or_invalid_lock_recovers_to_an_empty_lock() -> None:
     assert (recover_lock(None).files, recover_lock(b"junk").operations) == ({}, {})
 
 
-def test_a_hash_does_not_tell_how_lines_end() -> None:
+def test_a_hash_ignores_the_line_ends_of_text() -> None:
     assert sha256(b"a\r\nb\r\n") == sha256(b"a\nb\n") != sha256(b"a\nb")
 
 
-def test_a_hash_of_binary_content_tells_every_byte() -> None:
+def test_a_hash_of_binary_content_includes_every_byte() -> None:
     content = b"PK\x03\x04\x00a\nb"
     converted = content.replace(b"\n", b"\r\n")
     assert sha256(converted) != sha256(content)

@@ -36,7 +36,7 @@ def merged(base: str, yours: str, ours: str) -> str:
         ("a--b", "ax--b", "a--yb", "a<x--|--|--y>b"),  # which of the two is it between?
     ],
 )
-def test_three_texts_become_one(base: str, yours: str, ours: str, result: str) -> None:
+def test_diff3_merges_three_texts(base: str, yours: str, ours: str, result: str) -> None:
     assert merged(base, yours, ours) == result
 
 
@@ -47,14 +47,16 @@ def test_a_conflict_names_its_sides() -> None:
 
 
 @given(texts, texts)
-def test_a_side_that_changed_nothing_changes_nothing(base: list[str], side: list[str]) -> None:
+def test_merging_with_an_unchanged_side_returns_the_other_side(
+    base: list[str], side: list[str]
+) -> None:
     for pieces in (diff3(base, side, base), diff3(base, base, side), diff3(base, side, side)):
         assert is_clean(pieces)
         assert join(pieces, lambda _: ()) == side
 
 
 @given(texts, texts, texts)
-def test_each_side_can_be_read_from_a_merge(
+def test_a_clean_merge_keeps_the_added_lines_of_each_side(
     base: list[str], yours: list[str], ours: list[str]
 ) -> None:
     """Nothing of the user's is lost: where only that side changed, its text stands."""
@@ -66,7 +68,7 @@ def test_each_side_can_be_read_from_a_merge(
 
 
 @given(texts, texts, texts)
-def test_the_sides_are_alike(base: list[str], yours: list[str], ours: list[str]) -> None:
+def test_the_merge_is_symmetric(base: list[str], yours: list[str], ours: list[str]) -> None:
     there = join(diff3(base, yours, ours), with_markers)
     turned = diff3(base, ours, yours)
     back = join(turned, lambda c: with_markers(Conflict(c.ours, c.base, c.yours)))

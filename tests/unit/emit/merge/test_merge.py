@@ -43,18 +43,18 @@ NEW_README = README.replace("| get_pet |", "| add_pet |\n| get_pet |")
     ],
     ids=["text elsewhere", "text beside", "the block moved", "no block", "half a block"],
 )  # fmt: skip
-def test_a_marked_block_is_brought_up_to_date_wherever_it_stands(yours: str, expected: str) -> None:
+def test_a_marked_block_is_updated_wherever_it_is(yours: str, expected: str) -> None:
     result = merged("README.md", README, yours, NEW_README)
     assert result == Merged(expected.encode())
 
 
-def test_text_inside_a_marked_block_is_not_lost_in_silence() -> None:
+def test_text_lost_from_a_marked_block_is_reported() -> None:
     yours = README.replace("| get_pet |", "| get_pet | mine |")
     result = merged("README.md", README, yours, NEW_README)
     assert (result.content.decode(), result.has_lost_lines) == (NEW_README, True)
 
 
-def test_what_the_tests_found_is_left_where_it_stands() -> None:
+def test_the_test_results_block_is_kept() -> None:
     base = "old\n<!-- mcpgen:tests -->\n<!-- /mcpgen:tests -->\n"
     yours = base.replace("<!-- /", "9 passed.\n<!-- /")
 
@@ -72,7 +72,7 @@ def test_markers_show_a_conflict_in_prose() -> None:
 
 
 @pytest.mark.parametrize("path", [".gitignore", ".dockerignore", ".gitattributes"])
-def test_lists_of_patterns_become_one(path: str) -> None:
+def test_pattern_lists_are_merged_as_sets(path: str) -> None:
     result = merged(path, "a\nb\n", "a\nb\nmine\nnew\n", "a\nnew\nc\n")
     assert result == Merged(b"a\nb\nmine\nnew\nc\n")
 
@@ -81,7 +81,9 @@ def test_lists_of_patterns_become_one(path: str) -> None:
     ("path", "line"),
     [("x.yml", "a: {}"), ("src/x/__main__.py", "a = {}"), (".env.example", "A={}")],
 )
-def test_where_nothing_may_break_the_users_text_stays(path: str, line: str) -> None:
+def test_a_conflict_in_code_keeps_the_users_text_and_offers_the_new_one(
+    path: str, line: str
+) -> None:
     base, yours, ours = (f"{line.format(number)}\n" for number in (1, 2, 3))
     assert merged(path, base, yours, ours) == Merged(yours.encode(), is_offered=True)
 
@@ -93,7 +95,9 @@ def test_where_nothing_may_break_the_users_text_stays(path: str, line: str) -> N
         ("a.yml", "a:\n  - b\n  - c\n", "a: [1]\n  - b\n  - c\n", "a:\n  - b\n  - d\n"),
     ],
 )
-def test_a_merge_that_does_not_parse_is_none(path: str, base: str, yours: str, ours: str) -> None:
+def test_a_merge_that_does_not_parse_is_not_used(
+    path: str, base: str, yours: str, ours: str
+) -> None:
     assert merged(path, base, yours, ours) == Merged(yours.encode(), is_offered=True)
 
 
@@ -101,7 +105,7 @@ def as_json(**values: object) -> str:
     return json.dumps(values, indent=2) + "\n"
 
 
-def test_values_of_json_on_neighbouring_lines_are_told_apart() -> None:
+def test_json_values_on_adjacent_lines_are_merged_separately() -> None:
     base = as_json(title="a", version="1", items=[{"x": 1}])
     yours = as_json(title="a", version="2", items=[{"x": 1}], mine=True)
     ours = as_json(title="b", version="1", items=[{"x": 2}], added=None)
@@ -109,7 +113,7 @@ def test_values_of_json_on_neighbouring_lines_are_told_apart() -> None:
     assert merged("server.json", base, yours, ours) == Merged(expected.encode())
 
 
-def test_a_value_of_json_that_both_changed_stays_the_users() -> None:
+def test_a_json_value_changed_by_both_keeps_the_users_value() -> None:
     result = merged("server.json", as_json(a={"b": 1}), as_json(a={"b": 2}), as_json(a={"b": 3}))
     assert result == Merged(as_json(a={"b": 2}).encode(), is_offered=True, contested=("a.b",))
 
@@ -173,7 +177,7 @@ def pyproject(yours: str, ours: str) -> Merged:
     ids=["dependency beside ours", "spelled otherwise", "lists", "deleted key", "key we drop",
          "tables"],
 )  # fmt: skip
-def test_settings_of_both_stand_in_the_users_file(
+def test_toml_settings_of_both_sides_are_merged(
     mine: list[str], new: list[str], both: list[str]
 ) -> None:
     for old, _ in (mine, new, both):
@@ -183,7 +187,7 @@ def test_settings_of_both_stand_in_the_users_file(
     assert result == Merged(result.content)
 
 
-def test_a_key_that_both_changed_stays_the_users_and_the_rest_is_merged() -> None:
+def test_a_toml_key_changed_by_both_keeps_the_users_value() -> None:
     yours = PYPROJECT.replace("= 100", "= 120  # wide").replace("<0.5", "<9")
     ours = PYPROJECT.replace("= 100", "= 99").replace("<0.5", "<0.6").replace('"F"', '"F", "UP"')
     result = pyproject(yours, ours)
@@ -192,7 +196,7 @@ def test_a_key_that_both_changed_stays_the_users_and_the_rest_is_merged() -> Non
     assert set(result.contested) == {"project.dependencies.mcpgen", "tool.ruff.line-length"}
 
 
-def test_a_file_of_settings_that_does_not_parse_is_left() -> None:
+def test_a_toml_file_that_does_not_parse_is_kept() -> None:
     broken = PYPROJECT + "[["
     assert pyproject(broken, PYPROJECT.replace("100", "99")) == Merged(
         broken.encode(), is_offered=True
@@ -212,7 +216,7 @@ def test_a_file_of_settings_that_does_not_parse_is_left() -> None:
     ],
     ids=["dotted keys", "inline tables", "tables apart", "empty"],
 )  # fmt: skip
-def test_however_the_user_spells_their_settings_the_result_says_what_it_should(yours: str) -> None:
+def test_any_toml_layout_merges_to_the_same_settings(yours: str) -> None:
     ours = PYPROJECT.replace("100", "99").replace('"F"', '"F", "UP"') + "\n[tool.new]\na = 1\n"
     result = pyproject(yours, ours)
     assert not result.is_offered
@@ -246,7 +250,7 @@ NEW = [
 
 
 @given(st.sets(st.sampled_from(MINE)), st.sets(st.sampled_from(NEW)))
-def test_no_comment_is_lost_and_every_value_is_somebodys(
+def test_a_toml_merge_keeps_every_comment_and_value(
     mine: set[tuple[str, str]], new: set[tuple[str, str]]
 ) -> None:
     yours, ours = PYPROJECT, PYPROJECT

@@ -74,7 +74,7 @@ def text_of(plan: ServerPlan) -> str:
     return file.content.decode()
 
 
-def test_a_module_reads_as_a_colleague_would_have_written_it() -> None:
+def test_the_models_module_has_the_expected_text() -> None:
     assert (
         text_of(server_plan())
         == '''\
@@ -104,7 +104,7 @@ class PetOwner(TypedDict):
     )
 
 
-def test_odd_schemas_become_classes_that_import_and_keep_their_keys() -> None:
+def test_unusual_schemas_become_importable_classes_with_their_keys() -> None:
     text = text_of(plan_of(ODD))
     namespace: dict[str, Any] = {"__name__": "odd"}
     exec(compile(text, "odd.py", "exec"), namespace)
@@ -113,7 +113,7 @@ def test_odd_schemas_become_classes_that_import_and_keep_their_keys() -> None:
     assert "_self" in namespace["Links"].__annotations__
 
 
-def test_absent_and_null_stay_apart() -> None:
+def test_absent_and_null_are_distinct() -> None:
     text = text_of(plan_of(ODD))
     namespace: dict[str, Any] = {}
     exec(compile(text, "odd.py", "exec"), namespace)
@@ -137,14 +137,14 @@ def test_a_key_is_documented_by_one_line_below_it() -> None:
     assert written == list(told.values())
 
 
-def test_a_key_that_is_no_name_is_documented_by_a_comment() -> None:
+def test_a_key_that_is_not_an_identifier_is_documented_by_a_comment() -> None:
     told = {"a-b": "A key.", "c": "d\n+e"}
     properties = {"a-b": {"type": "string"}, "c": {}}
     text = text_of(plan_of({"Pet": {"type": "object", "properties": properties}}, told))
     assert '        # A key.\n        "a-b": NotRequired[str],\n        "c": ' in text
 
 
-def test_all_models_are_ours() -> None:
+def test_all_models_are_owned_by_the_generator() -> None:
     assert {file.owner for file in make_models(server_plan())} == {Owner.GENERATED}
 
 
@@ -159,7 +159,7 @@ def test_a_second_run_reads_the_cache(tmp_path: Path, monkeypatch: pytest.Monkey
     assert make_models(server_plan(), tmp_path) == first
 
 
-def test_a_forged_cache_is_proven_like_everything_else(tmp_path: Path) -> None:
+def test_a_forged_cache_entry_is_rejected(tmp_path: Path) -> None:
     make_models(server_plan(), tmp_path)
     [cached] = tmp_path.iterdir()
     cached.write_text(cached.read_text() + "\nimport os\n")
@@ -167,13 +167,13 @@ def test_a_forged_cache_is_proven_like_everything_else(tmp_path: Path) -> None:
         make_models(server_plan(), tmp_path)
 
 
-def test_a_cache_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
+def test_an_unwritable_cache_does_not_prevent_the_models(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     assert make_models(server_plan(), blocked / "models") == make_models(server_plan())
 
 
-def test_no_surrounding_configuration_changes_the_models(
+def test_configuration_of_the_environment_does_not_change_the_models(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reference = make_models(server_plan())
@@ -188,7 +188,9 @@ def test_no_surrounding_configuration_changes_the_models(
     assert make_models(server_plan()) == reference
 
 
-def test_the_child_sees_nothing_of_the_users_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_child_process_runs_isolated_from_the_users_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Neither variables, nor the current folder, nor the script's own folder are searched."""
     script = Path(__file__).with_name("environment_of_a_child.py")
     monkeypatch.setattr(models, "_CHILD", script)
@@ -203,7 +205,7 @@ def test_the_child_sees_nothing_of_the_users_python(monkeypatch: pytest.MonkeyPa
     assert environment == "[]"
 
 
-def test_a_child_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_child_process_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "_CHILD", Path(__file__).with_name("no_such_script.py"))
     with pytest.raises(ModelsFailedError, match=r"datamodel-code-generator failed: .*no_such"):
         make_models(server_plan())

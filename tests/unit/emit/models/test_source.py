@@ -11,7 +11,7 @@ PET = {"type": "object", "properties": {"id": {}, "tag": {}}, "required": ["id"]
 GOOD = HEAD + "class Pet(TypedDict):\n    id: int\n    tag: NotRequired[str]\n"
 
 
-def test_a_faithful_class_is_taken() -> None:
+def test_a_class_that_matches_its_schema_is_accepted() -> None:
     assert list(prove_definitions(GOOD, {"Pet": PET})) == ["Pet"]
 
 
@@ -41,18 +41,18 @@ def test_a_faithful_class_is_taken() -> None:
         "def Pet(:",
     ],
 )
-def test_anything_else_is_refused(source: str) -> None:
+def test_a_definition_that_differs_from_its_schema_is_rejected(source: str) -> None:
     with pytest.raises(UnprovenModelError):
         prove_definitions(source, {"Pet": PET})
 
 
-def test_the_functional_form_is_taken_where_keys_are_no_names() -> None:
+def test_the_functional_form_is_accepted_for_keys_that_are_not_identifiers() -> None:
     source = HEAD + "Pet = TypedDict('Pet', {'id': int, 'a-b': NotRequired[str]})\n"
     shape = {"type": "object", "properties": {"id": {}, "a-b": {}}, "required": ["id"]}
     assert "Pet" in prove_definitions(source, {"Pet": shape})
 
 
-def test_comments_and_foreign_definitions_do_not_get_into_the_module() -> None:
+def test_comments_and_unknown_definitions_are_dropped() -> None:
     source = GOOD.replace("id: int", "id: int  # evil\r# more") + "Other: TypeAlias = int\n"
     definitions = prove_definitions(source, {"Pet": PET})
     text = format_module("Types.", definitions, {})
@@ -61,7 +61,7 @@ def test_comments_and_foreign_definitions_do_not_get_into_the_module() -> None:
     assert "from typing import NotRequired, TypedDict" in text
 
 
-def test_what_runs_at_import_stands_below_what_it_needs() -> None:
+def test_definitions_evaluated_at_import_follow_their_dependencies() -> None:
     source = (
         HEAD
         + "A: TypeAlias = list[B]\nB: TypeAlias = dict[str, C]\nclass C(TypedDict):\n    a: A\n"
@@ -72,7 +72,7 @@ def test_what_runs_at_import_stands_below_what_it_needs() -> None:
     assert text.index("class C") < text.index("B: TypeAlias") < text.index("A: TypeAlias")
 
 
-def test_unions_are_written_with_bars_unless_that_cannot_run() -> None:
+def test_unions_use_bars_unless_these_would_fail_at_run_time() -> None:
     source = (
         HEAD.replace("TypedDict", "TypedDict, Union")
         + "A: TypeAlias = Union[str, list['A']]\nB: TypeAlias = Union[str, 'A']\n"

@@ -31,5 +31,5 @@ from mcpgen.text.identifiers import Identifier
         ("overlays/fix.yaml", Owner.OWNED),
     ],
 )
-def test_owner_of(path: str, owner: Owner) -> None:
+def test_owner_of_returns_the_owner_of_each_path(path: str, owner: Owner) -> None:
     assert owner_of(path, Identifier("petstore_mcp")) is owner

@@ -13,7 +13,7 @@ from mcpgen.emit import write as holding
 from mcpgen.emit.write import BusyError, lock_project
 
 
-def test_two_runs_do_not_meet(tmp_path: Path) -> None:
+def test_a_second_run_raises_busy_error(tmp_path: Path) -> None:
     with lock_project(tmp_path):
         second = lock_project(tmp_path)
         with pytest.raises(BusyError, match=f"process {os.getpid()}"):
@@ -21,7 +21,7 @@ def test_two_runs_do_not_meet(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_mark_of_a_killed_run_holds_nobody(tmp_path: Path) -> None:
+def test_the_lock_of_a_killed_run_is_released(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:
@@ -38,7 +38,7 @@ def test_the_mark_of_a_killed_run_holds_nobody(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("process", ["own", "parent", "1", "-1", "9" * 30, ""])
-def test_a_mark_that_nobody_holds_counts_for_nothing(tmp_path: Path, process: str) -> None:
+def test_a_lock_file_without_a_holder_is_ignored(tmp_path: Path, process: str) -> None:
     """Its number may be another process's by now, or this one's: containers number from 1."""
     named = {"own": str(os.getpid()), "parent": str(os.getppid())}
     (tmp_path / ".mcpgen").mkdir()
@@ -48,7 +48,7 @@ def test_a_mark_that_nobody_holds_counts_for_nothing(tmp_path: Path, process: st
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_mark_that_is_a_link_is_not_written_through(tmp_path: Path) -> None:
+def test_a_lock_file_that_is_a_link_is_rejected(tmp_path: Path) -> None:
     mine = tmp_path / "mine.txt"
     mine.write_text("mine")
     (tmp_path / ".mcpgen").mkdir()
@@ -58,7 +58,7 @@ def test_a_mark_that_is_a_link_is_not_written_through(tmp_path: Path) -> None:
     assert mine.read_text() == "mine"
 
 
-def test_a_mark_whose_holder_removes_it_meanwhile_is_made_anew(
+def test_a_lock_file_removed_by_its_holder_is_created_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mark = tmp_path / ".mcpgen/running"
@@ -80,7 +80,7 @@ def no_locks(handle: int, how: int) -> None:
     raise OSError(37, "No locks available")
 
 
-def test_where_the_disk_knows_no_locks_it_counts_whether_the_process_runs(
+def test_without_file_locks_the_process_id_is_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(holding.fcntl, "flock", no_locks)
@@ -100,13 +100,13 @@ def test_where_the_disk_knows_no_locks_it_counts_whether_the_process_runs(
             assert mark.read_text() == str(os.getpid())
 
 
-def test_the_mark_goes_when_a_run_fails(tmp_path: Path) -> None:
+def test_the_lock_file_is_removed_when_a_run_fails(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), lock_project(tmp_path):
         raise RuntimeError
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_leaves_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_no_lock_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_space(handle: int, content: bytes) -> int:
         raise OSError(28, "No space left on device")
 

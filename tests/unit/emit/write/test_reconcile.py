@@ -32,7 +32,7 @@ def written(changes: Changes) -> list[str]:
 
 
 @pytest.mark.parametrize("owner", list(Owner))
-def test_a_file_that_never_was_is_written(owner: Owner) -> None:
+def test_a_new_file_is_written(owner: Owner) -> None:
     changes = run(owner, locked=None, disk=None)
     assert written(changes) == ["f"]
     assert changes.files["f"] == LockedFile(owner, sha256(NEW))
@@ -40,40 +40,40 @@ def test_a_file_that_never_was_is_written(owner: Owner) -> None:
 
 @pytest.mark.parametrize("owner", list(Owner))
 @pytest.mark.parametrize("locked", [None, OLD, NEW])
-def test_a_file_that_is_as_it_should_be_is_not_written(owner: Owner, locked: bytes | None) -> None:
+def test_a_current_file_is_not_written(owner: Owner, locked: bytes | None) -> None:
     assert written(run(owner, locked=locked, disk=NEW)) == []
 
 
 @pytest.mark.parametrize("owner", [Owner.GENERATED, Owner.MERGED])
-def test_an_untouched_file_is_brought_up_to_date(owner: Owner) -> None:
+def test_an_unedited_file_is_updated(owner: Owner) -> None:
     assert written(run(owner, locked=OLD, disk=OLD)) == ["f"]
 
 
-def test_a_deleted_generated_file_comes_back() -> None:
+def test_a_deleted_generated_file_is_restored() -> None:
     assert written(run(Owner.GENERATED, locked=OLD, disk=None)) == ["f"]
 
 
 @pytest.mark.parametrize("owner", [Owner.MERGED, Owner.OWNED])
-def test_what_the_user_deleted_stays_deleted(owner: Owner) -> None:
+def test_a_file_deleted_by_the_user_is_not_restored(owner: Owner) -> None:
     changes = run(owner, locked=OLD, disk=None)
     assert written(changes) == []
     assert "f" in changes.files
 
 
 @pytest.mark.parametrize("owner", [Owner.MERGED, Owner.OWNED])
-def test_what_is_absent_stays_so_where_no_lock_tells_why(owner: Owner) -> None:
+def test_an_absent_file_is_not_restored_without_a_lock(owner: Owner) -> None:
     planned = (PlannedFile("f", NEW, owner),)
     assert written(reconcile(planned, Earlier(is_lock_lost=True), {}.get)) == []
 
 
 @pytest.mark.parametrize("owner", [Owner.GENERATED, Owner.MERGED])
-def test_line_ends_of_a_checkout_are_no_edit(owner: Owner) -> None:
+def test_converted_line_ends_are_not_an_edit(owner: Owner) -> None:
     changes = run(owner, locked=OLD, disk=b"old\r\n")
     assert (written(changes), changes.hand_edits, changes.rescued) == (["f"], (), {})
 
 
 @pytest.mark.parametrize("locked", [OLD, None])
-def test_a_hand_edit_of_a_generated_file_is_found_and_shown(locked: bytes | None) -> None:
+def test_a_hand_edit_of_a_generated_file_is_reported_with_a_diff(locked: bytes | None) -> None:
     [edit] = run(Owner.GENERATED, locked=locked, disk=MINE).hand_edits
     assert edit.path == "f"
     assert edit.diff.splitlines()[-2:] == ["-new", "+mine"]
@@ -92,14 +92,14 @@ def test_force_keeps_a_copy_of_a_hand_edit_and_overwrites_it() -> None:
     [(b"older\n", ".mcpgen/rescued/f.2.txt"), (MINE, None)],
     ids=["another copy", "the same copy"],
 )
-def test_a_copy_overwrites_no_earlier_copy(there: bytes, place: str | None) -> None:
+def test_a_rescued_copy_does_not_overwrite_an_earlier_copy(there: bytes, place: str | None) -> None:
     disk = {"f": MINE, ".mcpgen/rescued/f.txt": there}
     planned = (PlannedFile("f", NEW, Owner.GENERATED),)
     changes = reconcile(planned, Earlier(), disk.get, overwrite=True)
     assert written(changes) == [*([place] if place else []), "f"]
 
 
-def test_a_conflict_keeps_the_users_text_and_offers_ours() -> None:
+def test_a_conflict_keeps_the_users_text_and_offers_the_new_one() -> None:
     changes = run(Owner.MERGED, locked=OLD, disk=MINE)
     contents = {file.path: file.content for file in changes.written if file.path != BASE_FILE}
     assert contents == {".mcpgen/conflicts/f": NEW}
@@ -107,38 +107,38 @@ def test_a_conflict_keeps_the_users_text_and_offers_ours() -> None:
     assert changes.files["f"].sha256 == sha256(NEW), "it is told once"
 
 
-def test_a_file_of_the_users_at_the_place_of_a_new_one_is_left_and_said_so() -> None:
+def test_a_user_file_at_the_path_of_a_new_file_is_kept_and_reported() -> None:
     changes = run(Owner.MERGED, locked=None, disk=MINE)
     assert (written(changes), changes.in_the_way) == ([], ("f",))
 
 
 @pytest.mark.parametrize("locked", [None, OLD])
-def test_an_owned_file_is_never_touched_again(locked: bytes | None) -> None:
+def test_an_owned_file_is_never_changed_again(locked: bytes | None) -> None:
     changes = run(Owner.OWNED, locked=locked, disk=MINE)
     assert (written(changes), changes.hand_edits, changes.unmerged) == ([], (), ())
 
 
-def test_an_untouched_orphan_is_deleted() -> None:
+def test_an_unedited_obsolete_file_is_deleted() -> None:
     changes = run(None, locked=OLD, disk=OLD)
     assert changes.deleted == ("f",)
     assert "f" not in changes.files
 
 
-def test_an_edited_orphan_is_kept_and_said_so() -> None:
+def test_an_edited_obsolete_file_is_kept_and_reported() -> None:
     changes = run(None, locked=OLD, disk=MINE)
     assert (changes.deleted, changes.orphans_kept) == ((), ("f",))
 
 
-def test_what_the_lock_does_not_list_is_never_deleted() -> None:
+def test_a_file_that_is_not_in_the_lock_is_not_deleted() -> None:
     assert run(None, locked=None, disk=MINE).deleted == ()
 
 
-def test_an_owned_file_is_no_orphan() -> None:
+def test_an_owned_file_is_not_deleted_as_obsolete() -> None:
     lock = {"handlers/a.py": LockedFile(Owner.OWNED, sha256(OLD))}
     assert reconcile((), Earlier(lock), {"handlers/a.py": OLD}.get).deleted == ()
 
 
-def test_the_base_has_the_lines_of_merged_files_and_no_others() -> None:
+def test_the_base_contains_only_merged_files() -> None:
     files = (
         PlannedFile("a.py", b"x\n", Owner.GENERATED),
         PlannedFile("b.md", b"one\ntwo\n", Owner.MERGED),
@@ -149,7 +149,9 @@ def test_the_base_has_the_lines_of_merged_files_and_no_others() -> None:
 
 
 @pytest.mark.parametrize("lost", [None, b"", b"<<<<<<< HEAD", b"[]"])
-def test_a_lost_base_is_the_shipped_skeleton_with_the_recorded_hash(lost: bytes | None) -> None:
+def test_a_missing_base_is_restored_from_the_skeleton_with_the_recorded_hash(
+    lost: bytes | None,
+) -> None:
     """Not the likest one, which is another here."""
     new, old, other = ("title\none\ntwo\nend\n", "title\ntwo\nend\n", "title\nmine\nend\n")
     disk = {"f.md": b"title\ntwo\nmine\nend\n"} | ({} if lost is None else {BASE_FILE: lost})
@@ -162,7 +164,7 @@ def test_a_lost_base_is_the_shipped_skeleton_with_the_recorded_hash(lost: bytes 
     }
 
 
-def test_older_skeletons_are_rendered_only_where_the_base_was_lost() -> None:
+def test_older_skeletons_are_rendered_only_if_the_base_is_missing() -> None:
     def never() -> list[tuple[PlannedFile, ...]]:
         raise AssertionError
 

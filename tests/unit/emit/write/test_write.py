@@ -55,7 +55,7 @@ AFTER = {
 }
 
 
-def test_files_are_written_and_deleted_and_nothing_else_is_left(tmp_path: Path) -> None:
+def test_write_leaves_only_the_written_files(tmp_path: Path) -> None:
     old_project(tmp_path)
     write(tmp_path, NEW, ["gone/deep/x.txt"])
     assert tree(tmp_path) == AFTER
@@ -63,7 +63,7 @@ def test_files_are_written_and_deleted_and_nothing_else_is_left(tmp_path: Path) 
     assert not (tmp_path / ".mcpgen/stage").exists()
 
 
-def test_a_run_cut_at_any_step_is_undone_or_finished(
+def test_a_run_interrupted_at_any_step_is_undone_or_completed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Cuts the run before its first, second, ... change of the disk, until one goes through."""
@@ -109,7 +109,7 @@ def cut_before_step(patch: pytest.MonkeyPatch, step: int) -> None:
     counted("fsync", os)
 
 
-def test_a_full_disk_leaves_the_project_as_it_was(
+def test_a_full_disk_leaves_the_project_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old_project(tmp_path)
@@ -126,7 +126,7 @@ def test_a_full_disk_leaves_the_project_as_it_was(
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", "a\\..\\x", "C:x"])
-def test_no_path_leads_out(tmp_path: Path, path: str) -> None:
+def test_a_path_outside_the_project_is_rejected(tmp_path: Path, path: str) -> None:
     target = tmp_path / "t"
     target.mkdir()
     with pytest.raises(OutsideTargetError):
@@ -136,7 +136,7 @@ def test_no_path_leads_out(tmp_path: Path, path: str) -> None:
     assert tree(tmp_path) == {}
 
 
-def test_no_link_leads_out(tmp_path: Path) -> None:
+def test_a_link_outside_the_project_is_rejected(tmp_path: Path) -> None:
     target, outside = tmp_path / "t", tmp_path / "outside"
     target.mkdir()
     outside.mkdir()
@@ -146,14 +146,14 @@ def test_no_link_leads_out(tmp_path: Path) -> None:
     assert tree(outside) == {}
 
 
-def test_a_file_that_is_not_written_keeps_its_time(tmp_path: Path) -> None:
+def test_an_unchanged_file_keeps_its_modification_time(tmp_path: Path) -> None:
     old_project(tmp_path)
     os.utime(tmp_path / "mine.txt", ns=(1, 1))
     write(tmp_path, NEW, [])
     assert (tmp_path / "mine.txt").stat().st_mtime_ns == 1
 
 
-def test_an_edit_made_after_the_cut_is_kept(
+def test_an_edit_made_after_an_interruption_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old_project(tmp_path)
@@ -180,7 +180,7 @@ def test_an_edit_made_after_the_cut_is_kept(
 
 
 @pytest.mark.parametrize("path", ["a", "mine.txt/below/it"])
-def test_what_is_in_the_way_is_found_before_anything_is_written(tmp_path: Path, path: str) -> None:
+def test_a_blocked_path_is_reported_before_anything_is_written(tmp_path: Path, path: str) -> None:
     old_project(tmp_path)
     before = tree(tmp_path)
     with pytest.raises(OSError, match="in the way"):
@@ -196,7 +196,7 @@ def test_a_file_keeps_its_mode(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_refused", ["replace", "unlink"])
-def test_what_the_disk_refuses_in_the_middle_is_finished_by_the_next_run(
+def test_a_write_that_fails_midway_is_completed_by_the_next_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_refused: str
 ) -> None:
     old_project(tmp_path)
@@ -227,7 +227,9 @@ def left_journal(target: Path, journal: object) -> None:
     ("writes", "deletes"),
     [(["../out.txt"], []), ([], ["../out.txt"]), (["link/out.txt"], []), (["out.txt"], [])],
 )
-def test_no_journal_leads_out(tmp_path: Path, writes: list[str], deletes: list[str]) -> None:
+def test_a_journal_with_a_path_outside_the_project_is_rejected(
+    tmp_path: Path, writes: list[str], deletes: list[str]
+) -> None:
     """It may have come with a folder from somebody else."""
     target, out = tmp_path / "t", tmp_path / "out.txt"
     target.mkdir()
@@ -244,7 +246,7 @@ def test_no_journal_leads_out(tmp_path: Path, writes: list[str], deletes: list[s
 
 
 @pytest.mark.parametrize("journal", ["{", [], {"writes": ["a"]}, "[" * 100_000])
-def test_a_journal_that_no_run_left_is_not_followed(tmp_path: Path, journal: object) -> None:
+def test_an_invalid_journal_is_rejected(tmp_path: Path, journal: object) -> None:
     old_project(tmp_path)
     left_journal(tmp_path, journal)
     before = tree(tmp_path)
@@ -253,14 +255,14 @@ def test_a_journal_that_no_run_left_is_not_followed(tmp_path: Path, journal: obj
     assert tree(tmp_path) == before
 
 
-def test_a_file_that_nobody_was_told_of_is_not_deleted(tmp_path: Path) -> None:
+def test_a_journal_deletes_only_files_with_a_recorded_hash(tmp_path: Path) -> None:
     old_project(tmp_path)
     left_journal(tmp_path, {"writes": [], "deletes": ["mine.txt"], "before": {}})
     assert roll_forward(tmp_path)
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
-def test_a_link_within_the_project_stays_one(tmp_path: Path) -> None:
+def test_a_link_within_the_project_is_kept(tmp_path: Path) -> None:
     old_project(tmp_path)
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/two.txt").write_text("old two")
@@ -270,7 +272,7 @@ def test_a_link_within_the_project_stays_one(tmp_path: Path) -> None:
     assert (tmp_path / "docs/two.txt").read_text() == "new two"
 
 
-def test_a_link_that_leads_out_is_neither_followed_nor_replaced(tmp_path: Path) -> None:
+def test_a_link_outside_the_project_is_neither_followed_nor_replaced(tmp_path: Path) -> None:
     target, outside = tmp_path / "t", tmp_path / "outside.txt"
     old_project(target)
     outside.write_text("not the project's")
@@ -282,7 +284,7 @@ def test_a_link_that_leads_out_is_neither_followed_nor_replaced(tmp_path: Path) 
     assert (target / "two.txt").is_symlink()
 
 
-def test_of_a_link_that_is_deleted_stays_what_it_leads_to(tmp_path: Path) -> None:
+def test_deleting_a_link_keeps_its_target(tmp_path: Path) -> None:
     target, outside = tmp_path / "t", tmp_path / "outside.txt"
     old_project(target)
     outside.write_text("not the project's")

@@ -45,7 +45,7 @@ def write_case(project: Path, expect: str = "{is_error: false}") -> None:
     )
 
 
-def test_only_what_reads_is_called_and_the_rest_is_told(
+def test_live_runs_only_reading_tools_and_reports_the_rest(
     petstore_copy: Path, api: MockUpstream, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_case(petstore_copy)
@@ -75,7 +75,7 @@ def test_no_secret_is_printed(
     assert SECRET not in said.out + said.err
 
 
-def test_what_was_recorded_is_replayed_without_the_api(
+def test_a_recorded_cassette_is_replayed_without_the_api(
     petstore_copy: Path,
     api: MockUpstream,
     tmp_path: Path,
@@ -104,7 +104,7 @@ def test_what_was_recorded_is_replayed_without_the_api(
     assert "the cassette has no `GET /pets/42` left" in capsys.readouterr().out
 
 
-def test_what_is_no_cassette_is_rejected(
+def test_an_invalid_cassette_is_rejected(
     petstore_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cassette = tmp_path / "cassette.json"
@@ -115,7 +115,7 @@ def test_what_is_no_cassette_is_rejected(
 
 
 @pytest.mark.parametrize("option", ["--record", "--replay"])
-def test_a_file_that_cannot_be_used_is_misuse(
+def test_an_unusable_file_is_a_usage_error(
     petstore_copy: Path, api: MockUpstream, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:
     missing = petstore_copy / "nowhere" / "cassette.json"
@@ -124,7 +124,7 @@ def test_a_file_that_cannot_be_used_is_misuse(
     assert f"cannot use `{missing}`: No such file" in capsys.readouterr().err
 
 
-def test_a_tool_that_is_not_there_is_misuse(
+def test_an_unknown_tool_is_a_usage_error(
     petstore_copy: Path, api: MockUpstream, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["test", str(petstore_copy), "--live", "--tool", "get_pets"]) == 2
@@ -133,7 +133,7 @@ def test_a_tool_that_is_not_there_is_misuse(
     assert not api.requests
 
 
-def test_calling_nothing_is_no_success(
+def test_a_live_run_without_calls_fails(
     petstore_copy: Path, api: MockUpstream, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     junit = tmp_path / "junit.xml"

@@ -20,7 +20,7 @@ def lack_pytest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "_FIND_MISSING", "print('pytest')")
 
 
-def test_a_server_with_an_empty_environment_says_what_to_install(
+def test_a_server_with_an_empty_environment_reports_what_to_install(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     venv.create(petstore_copy / ".venv", with_pip=False)
@@ -37,7 +37,7 @@ def test_a_server_with_an_empty_environment_says_what_to_install(
     ]
 
 
-def test_a_missing_package_is_a_finding_and_no_evidence(
+def test_a_missing_package_is_reported_and_writes_no_evidence(
     petstore_copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lack_pytest(monkeypatch)
@@ -52,7 +52,7 @@ def test_a_missing_package_is_a_finding_and_no_evidence(
     assert not (petstore_copy / ".mcpgen/evidence/tests.json").exists()
 
 
-def test_the_extra_of_a_server_is_among_what_its_tests_need(
+def test_the_extra_of_a_server_is_checked_before_its_tests(
     petstore_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     contract = petstore_copy / "src/petstore_mcp/_generated/contract.json"
@@ -66,7 +66,7 @@ def test_the_extra_of_a_server_is_among_what_its_tests_need(
         runs.check_packages(petstore_copy)
 
 
-def test_mutants_need_the_packages_in_both_environments(
+def test_mutation_checks_the_packages_of_both_environments(
     petstore_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
@@ -81,7 +81,9 @@ def test_mutants_need_the_packages_in_both_environments(
     assert asked == ["own", sys.executable]
 
 
-def test_a_workspace_reports_the_same(petstore_copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workspace_reports_missing_packages(
+    petstore_copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lack_pytest(monkeypatch)
 
     result = run_tests(Server(path="petstore", target=petstore_copy))

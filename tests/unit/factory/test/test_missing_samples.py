@@ -67,7 +67,7 @@ def document(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_cannot_be_made_up_is_counted_with_its_reason_and_the_rest_is_tested(
+def test_cases_without_a_sample_are_counted_and_the_rest_is_tested(
     document: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "hard"

@@ -43,7 +43,7 @@ def own_group(report: dict[str, object]) -> dict[str, object]:
     return next(group for group in groups if group["group"] == "mcpgen.tests.yaml")
 
 
-def test_cases_of_ones_own_run_beside_the_generated_ones(
+def test_user_cases_run_together_with_the_generated_ones(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, report = run_cases(petstore_copy, CASES, capsys)
@@ -88,7 +88,7 @@ def test_each_expectation_can_fail(
         ("- id: no pet", "- id: a sold pet", 13, "duplicate id `a sold pet`"),
     ],
 )
-def test_a_wrong_file_is_told_with_its_line_and_nothing_is_run(
+def test_an_invalid_case_file_is_reported_with_its_line_and_nothing_is_run(
     petstore_copy: Path,
     capsys: pytest.CaptureFixture[str],
     right: str,
@@ -105,7 +105,9 @@ def test_a_wrong_file_is_told_with_its_line_and_nothing_is_run(
     assert not (petstore_copy / ".mcpgen/evidence").exists()
 
 
-def test_the_published_schema_tells_a_case_from_a_slip(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_published_schema_rejects_a_case_without_expectations(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run(["schema", "tests"]) == 0
     validator = jsonschema_rs.validator_for(json.loads(capsys.readouterr().out))
     case = {"id": "a", "call": {"tool": "get_pet"}, "expect": {"is_error": False}}
@@ -113,7 +115,7 @@ def test_the_published_schema_tells_a_case_from_a_slip(capsys: pytest.CaptureFix
     assert not validator.is_valid({"version": 1, "cases": [{**case, "expect": {}}]})
 
 
-def test_a_configuration_of_mcp_jest_becomes_cases(
+def test_an_mcp_jest_configuration_is_converted_to_cases(
     petstore_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = tmp_path / "mcp-jest.json"

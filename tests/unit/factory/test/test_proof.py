@@ -29,7 +29,7 @@ def evidence(project: Path) -> dict[str, Any]:
     return found
 
 
-def test_sound_server_passes_and_leaves_evidence(
+def test_a_correct_server_passes_and_writes_evidence(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = run(["test", str(petstore_copy), "--junit", str(petstore_copy / "junit.xml")])
@@ -53,7 +53,7 @@ def test_sound_server_passes_and_leaves_evidence(
     assert read_server_facts(petstore_copy).tests == found["result"]
 
 
-def test_failed_test_is_told_with_its_tool_and_its_reason(
+def test_a_failed_test_is_reported_with_its_tool_and_reason(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spoil(petstore_copy, '"limit": limit', '"limit": after')
@@ -68,7 +68,7 @@ def test_failed_test_is_told_with_its_tool_and_its_reason(
     assert evidence(petstore_copy)["outcome"] == "failed"
 
 
-def test_evidence_says_nothing_of_what_changed_since(petstore_copy: Path) -> None:
+def test_evidence_becomes_stale_when_the_server_changes(petstore_copy: Path) -> None:
     run(["test", str(petstore_copy), "-q"])
     (petstore_copy / "README.md").write_text("mine")
     assert "passed" in read_server_facts(petstore_copy).tests
@@ -78,7 +78,7 @@ def test_evidence_says_nothing_of_what_changed_since(petstore_copy: Path) -> Non
     assert read_server_facts(petstore_copy).tests == "stale"
 
 
-def test_evidence_says_nothing_of_another_runtime(petstore_copy: Path) -> None:
+def test_evidence_becomes_stale_when_the_runtime_changes(petstore_copy: Path) -> None:
     write_evidence(petstore_copy, "tests", {"result": "9 passed"})
     installed = petstore_copy / ".venv/lib/python3.11/site-packages/mcpgen.dist-info/METADATA"
     installed.parent.mkdir(parents=True)
@@ -89,7 +89,7 @@ def test_evidence_says_nothing_of_another_runtime(petstore_copy: Path) -> None:
     assert read_server_facts(petstore_copy).tests == "stale"
 
 
-def test_some_of_the_tests_are_evidence_of_nothing(
+def test_a_partial_run_writes_no_evidence(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = run(["test", str(petstore_copy), "-k", "get_pet"])
@@ -99,7 +99,7 @@ def test_some_of_the_tests_are_evidence_of_nothing(
     assert not (petstore_copy / EVIDENCE).exists()
 
 
-def test_a_selection_takes_in_the_cases_of_the_owner(
+def test_a_selection_can_match_user_cases(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (petstore_copy / "mcpgen.tests.yaml").write_text(
@@ -115,7 +115,7 @@ def test_a_selection_takes_in_the_cases_of_the_owner(
     assert '<testcase classname="mcpgen.tests.yaml" name="none sold"' in junit.read_text()
 
 
-def test_a_selection_that_cannot_be_read_is_misuse(
+def test_an_invalid_selection_is_a_usage_error(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["test", str(petstore_copy), "-k", "get_pet and"]) == 2
@@ -133,14 +133,14 @@ def test_a_selection_that_cannot_be_read_is_misuse(
         ("--live-writes",),
     ],
 )
-def test_options_that_contradict_each_other_are_misuse(
+def test_contradictory_options_are_a_usage_error(
     petstore_copy: Path, options: tuple[str, ...]
 ) -> None:
     assert run(["test", str(petstore_copy), *options]) == 2
     assert not (petstore_copy / EVIDENCE).exists()
 
 
-def test_a_server_that_does_not_start_fails_the_cases_of_the_owner(
+def test_user_cases_fail_if_the_server_does_not_start(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (petstore_copy / "src/petstore_mcp/__main__.py").write_text("raise SystemExit(3)\n")
@@ -152,14 +152,14 @@ def test_a_server_that_does_not_start_fails_the_cases_of_the_owner(
     assert "the server did not start" in capsys.readouterr().out
 
 
-def test_a_selection_of_nothing_is_no_success(
+def test_a_selection_without_matches_fails(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["test", str(petstore_copy), "-k", "no_such_test"]) == 1
     assert "no test was selected" in capsys.readouterr().out
 
 
-def test_the_score_stays_until_something_changes(
+def test_the_mutation_score_is_kept_until_the_server_changes(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = run(["test", str(petstore_copy), "--mutate", "--limit", "3", "--jobs", "1"])
@@ -175,7 +175,7 @@ def test_the_score_stays_until_something_changes(
     assert "mutation" not in evidence(petstore_copy)
 
 
-def test_nothing_is_mutated_where_tests_fail(
+def test_mutation_is_skipped_if_tests_fail(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spoil(petstore_copy, '"DELETE"', '"GET"')
@@ -184,7 +184,7 @@ def test_nothing_is_mutated_where_tests_fail(
     assert "mutation" not in json.loads(capsys.readouterr().out)
 
 
-def test_a_folder_without_a_package_is_misuse(
+def test_a_folder_without_a_package_is_a_usage_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["test", str(tmp_path)]) == 2

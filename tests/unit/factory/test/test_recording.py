@@ -55,7 +55,7 @@ def update(project: Path, cases: str, *options: str) -> int:
     return run(["test", str(project), "--update", "-k", "mcpgen.tests.yaml", *options])
 
 
-def test_what_is_sent_and_given_back_is_recorded_and_all_else_stays_as_it_was_written(
+def test_update_records_expectations_and_keeps_the_rest_of_the_file(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = update(petstore_copy, CASES)
@@ -68,7 +68,7 @@ def test_what_is_sent_and_given_back_is_recorded_and_all_else_stays_as_it_was_wr
     assert "mcpgen.tests.yaml  2 passed" in said
 
 
-def test_only_what_was_selected_is_recorded(
+def test_update_records_only_selected_cases(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (petstore_copy / "mcpgen.tests.yaml").write_text(CASES)
@@ -88,7 +88,7 @@ def test_only_what_was_selected_is_recorded(
         ("contains: [Rex]", "contains: [Max]", "the text does not contain `Max`"),
     ],
 )
-def test_what_a_person_decides_is_left_and_fails(
+def test_update_keeps_expectations_that_need_a_decision(
     petstore_copy: Path,
     capsys: pytest.CaptureFixture[str],
     right: str,
@@ -103,7 +103,7 @@ def test_what_a_person_decides_is_left_and_fails(
     assert decided in (petstore_copy / "mcpgen.tests.yaml").read_text()
 
 
-def test_a_request_that_the_api_does_not_know_is_not_recorded(
+def test_update_does_not_record_an_invalid_request(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     handlers = petstore_copy / "src/petstore_mcp/_generated/tools/pets.py"
@@ -116,7 +116,7 @@ def test_a_request_that_the_api_does_not_know_is_not_recorded(
     assert "{limit: 2}" in (petstore_copy / "mcpgen.tests.yaml").read_text()
 
 
-def test_expectations_that_cases_share_are_left_with_a_reason(
+def test_update_reports_shared_expectations_and_keeps_them(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shared = CASES.replace("path: {petId: 41}", "path: &id {petId: 41}").replace(
@@ -131,7 +131,7 @@ def test_expectations_that_cases_share_are_left_with_a_reason(
 
 
 @pytest.mark.parametrize(("variable", "option"), [("true", ""), ("drone", ""), ("", "--ci")])
-def test_nothing_is_recorded_where_nobody_looks(
+def test_update_is_rejected_in_ci(
     petstore_copy: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -146,7 +146,7 @@ def test_nothing_is_recorded_where_nobody_looks(
     assert (petstore_copy / "mcpgen.tests.yaml").read_text() == CASES
 
 
-def test_tools_of_handlers_are_held_to_their_record_once_there_is_one(
+def test_handler_tools_are_compared_with_their_record(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     record = petstore_copy / "tests/tools.json"
@@ -174,7 +174,7 @@ def test_tools_of_handlers_are_held_to_their_record_once_there_is_one(
     assert "recorded, but not listed" in capsys.readouterr().out
 
 
-def test_a_record_that_is_none_is_rejected(
+def test_an_invalid_record_is_rejected(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (petstore_copy / "tests/tools.json").write_text("[]")
@@ -183,7 +183,7 @@ def test_a_record_that_is_none_is_rejected(
     assert "tests/tools.json is not a record of tools" in capsys.readouterr().err
 
 
-def test_a_generated_file_never_agrees_with_a_wrong_server(
+def test_update_does_not_change_generated_files(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     handlers = petstore_copy / "src/petstore_mcp/_generated/tools/pets.py"

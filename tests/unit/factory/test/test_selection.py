@@ -26,7 +26,7 @@ NAMES = ["A sold pet", "get_pet", "mcpgen.tests.yaml"]
         ("android", False),  # a word, though it begins with `and`
     ],
 )
-def test_an_expression_means_what_it_means_to_pytest(expression: str, is_meant: bool) -> None:
+def test_a_selection_expression_has_the_meaning_of_pytest(expression: str, is_meant: bool) -> None:
     assert parse_selection(expression)(NAMES) is is_meant
 
 
@@ -42,7 +42,7 @@ def test_an_expression_means_what_it_means_to_pytest(expression: str, is_meant: 
         ("a == 'pet'", "expected `and`, `or` or the end, found `== 'pet'`"),
     ],
 )
-def test_what_is_no_expression_is_told_with_its_place(expression: str, found: str) -> None:
+def test_an_invalid_expression_is_reported_with_its_position(expression: str, found: str) -> None:
     with pytest.raises(SelectionError) as refused:
         parse_selection(expression)
     assert str(refused.value) == f"`{expression}`: {found}"

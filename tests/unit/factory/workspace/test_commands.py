@@ -44,7 +44,7 @@ def append(path: Path, text: str = "\n# changed\n") -> None:
     path.write_text(path.read_text() + text)
 
 
-def test_list_gives_the_servers_by_path(ws: Ws, workspace: Path) -> None:
+def test_list_shows_the_servers_sorted_by_path(ws: Ws, workspace: Path) -> None:
     append(workspace / "servers/bee/mcpgen.yaml", "workspace: {member: false, reason: old API}\n")
 
     code, report = ws("list")
@@ -66,7 +66,7 @@ def test_list_gives_the_servers_by_path(ws: Ws, workspace: Path) -> None:
     assert report["left_out"] == [{"server": "servers/bee", "reason": "old API"}]
 
 
-def test_the_workspace_is_found_from_a_folder_below(
+def test_the_workspace_is_found_from_a_subfolder(
     ws: Ws, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(workspace / "servers" / "ant" / "src")
@@ -80,7 +80,7 @@ def test_a_server_is_named_by_its_folder_or_path(ws: Ws, name: str) -> None:
     assert ended(ws("check", name)[1]) == {"servers/cat": 0}
 
 
-def test_each_server_ends_by_itself_and_the_worst_counts(ws: Ws, workspace: Path) -> None:
+def test_check_reports_each_server_and_exits_with_the_worst_code(ws: Ws, workspace: Path) -> None:
     append(workspace / "servers/ant/openapi.yaml")
     (workspace / "servers/bee/mcpgen.lock").write_text('{"lock_version": 99, "mcpgen": "9"}')
 
@@ -97,7 +97,7 @@ def test_each_server_ends_by_itself_and_the_worst_counts(ws: Ws, workspace: Path
     ]
 
 
-def test_a_bug_costs_one_server_alone(
+def test_a_bug_fails_only_its_own_server(
     ws: Ws, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     real = tasks.check
@@ -121,7 +121,7 @@ def test_a_bug_costs_one_server_alone(
     details.unlink()
 
 
-def test_a_rejected_document_stops_its_server_alone(ws: Ws, workspace: Path) -> None:
+def test_a_rejected_document_stops_only_its_own_server(ws: Ws, workspace: Path) -> None:
     (workspace / "servers/ant/openapi.yaml").write_text("openapi: [")
     append(workspace / "servers/cat/openapi.yaml")
 
@@ -134,7 +134,7 @@ def test_a_rejected_document_stops_its_server_alone(ws: Ws, workspace: Path) -> 
     assert all(file.startswith("servers/ant/") for file in files if file)
 
 
-def test_what_a_dry_run_would_write_is_not_written(ws: Ws, workspace: Path) -> None:
+def test_a_dry_run_writes_nothing(ws: Ws, workspace: Path) -> None:
     document = workspace / "servers/cat/openapi.yaml"
     document.write_text(document.read_text().replace("Pet Shop API", "Cat Shop API"))
 
@@ -161,7 +161,7 @@ AFFECTING = [
 ]
 
 
-def test_affected_leaves_out_what_a_clean_run_left(ws: Ws) -> None:
+def test_affected_skips_servers_that_were_clean(ws: Ws) -> None:
     assert ended(ws("check", "--affected")[1])
 
     code, report = ws("check", "--affected")
@@ -185,7 +185,9 @@ def test_a_changed_file_affects_its_server(ws: Ws, workspace: Path, path: str) -
     assert ended(ws("check", "--affected")[1]) == {}
 
 
-def test_a_file_that_the_lock_names_outside_the_server_affects_it(ws: Ws, workspace: Path) -> None:
+def test_a_changed_file_outside_the_server_affects_it_if_the_lock_lists_it(
+    ws: Ws, workspace: Path
+) -> None:
     shared = workspace / "shared.yaml"
     shared.write_text("one")
     lock = workspace / "servers/bee/mcpgen.lock"
@@ -202,7 +204,7 @@ def test_a_file_that_the_lock_names_outside_the_server_affects_it(ws: Ws, worksp
 
 
 @pytest.mark.parametrize("inputs", [["../"], {"document": "../"}, {"overlays": {"../x": 1}}])
-def test_a_lock_that_is_none_names_nothing_outside(ws: Ws, workspace: Path, inputs: object) -> None:
+def test_invalid_inputs_in_a_lock_are_ignored(ws: Ws, workspace: Path, inputs: object) -> None:
     lock = workspace / "servers/bee/mcpgen.lock"
     lock.write_text(json.dumps(json.loads(lock.read_text()) | {"inputs": inputs}))
     code, report = ws("check", "--affected")
@@ -210,7 +212,7 @@ def test_a_lock_that_is_none_names_nothing_outside(ws: Ws, workspace: Path, inpu
 
 
 @pytest.mark.parametrize("path", ["build/x", ".mcpgen/evidence/x", ".venv/x", "src/__pycache__/x"])
-def test_what_tools_leave_affects_nothing(ws: Ws, workspace: Path, path: str) -> None:
+def test_files_left_by_tools_affect_no_server(ws: Ws, workspace: Path, path: str) -> None:
     ws("check", "--affected")
     file = workspace / "servers" / "bee" / path
     file.parent.mkdir(parents=True)
@@ -218,14 +220,14 @@ def test_what_tools_leave_affects_nothing(ws: Ws, workspace: Path, path: str) ->
     assert ended(ws("check", "--affected")[1]) == {}
 
 
-def test_what_is_not_clean_stays_affected(ws: Ws, workspace: Path) -> None:
+def test_a_server_with_problems_stays_affected(ws: Ws, workspace: Path) -> None:
     append(workspace / "servers/ant/openapi.yaml")
     for _ in range(2):
         code, report = ws("check", "--affected")
         assert (code, ended(report)["servers/ant"]) == (1, 1)
 
 
-def test_another_mcpgen_affects_every_server(
+def test_another_mcpgen_version_affects_every_server(
     ws: Ws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ws("check", "--affected")
@@ -236,14 +238,14 @@ def test_another_mcpgen_affects_every_server(
     assert len(ended(ws("check", "--affected")[1])) == 3
 
 
-def test_another_rule_of_the_workspace_affects_every_server(ws: Ws, workspace: Path) -> None:
+def test_a_changed_workspace_setting_affects_every_server(ws: Ws, workspace: Path) -> None:
     ws("check", "--affected")
     file = workspace / "mcpgen-workspace.yaml"
     file.write_text(file.read_text().replace('"0.4.*"', '">=0.4"'))
     assert len(ended(ws("check", "--affected")[1])) == 3
 
 
-def test_generate_affected_runs_what_changed(ws: Ws, workspace: Path) -> None:
+def test_generate_affected_runs_only_changed_servers(ws: Ws, workspace: Path) -> None:
     ws("generate", "--affected", "--jobs", "1")
     append(workspace / "servers/cat/openapi.yaml")
     assert [*ended(ws("generate", "--affected", "--jobs", "1")[1])] == ["servers/cat"]
@@ -266,7 +268,7 @@ def test_a_server_that_requires_another_runtime_fails_the_check(ws: Ws, workspac
 
 
 @pytest.mark.parametrize("command", ["check", "generate", "upgrade"])
-def test_another_mcpgen_than_the_pinned_one_is_refused(
+def test_an_mcpgen_version_outside_the_pin_is_rejected(
     ws: Ws, workspace: Path, command: str
 ) -> None:
     file = workspace / "mcpgen-workspace.yaml"
@@ -276,7 +278,7 @@ def test_another_mcpgen_than_the_pinned_one_is_refused(
     assert (report["findings"][0]["line"], report["findings"][0]["column"]) == (2, 9)
 
 
-def test_upgrade_writes_the_new_pin_and_nothing_else_of_the_file(ws: Ws, workspace: Path) -> None:
+def test_upgrade_changes_only_the_pin(ws: Ws, workspace: Path) -> None:
     file = workspace / "mcpgen-workspace.yaml"
     before = file.read_text().replace('"0.4.*"', "0.3.*  # as released")
     file.write_text(before)
@@ -294,13 +296,13 @@ def test_upgrade_writes_the_new_pin_and_nothing_else_of_the_file(ws: Ws, workspa
 
 
 @pytest.mark.parametrize("to", ["0.9.*", "soon"])
-def test_upgrade_to_what_cannot_be_changes_nothing(ws: Ws, workspace: Path, to: str) -> None:
+def test_upgrade_to_an_invalid_version_changes_nothing(ws: Ws, workspace: Path, to: str) -> None:
     before = (workspace / "mcpgen-workspace.yaml").read_text()
     assert ws("upgrade", "--to", to)[0] == 2
     assert (workspace / "mcpgen-workspace.yaml").read_text() == before
 
 
-def test_each_document_is_fetched_from_where_it_came(ws: Ws, workspace: Path) -> None:
+def test_each_document_is_pulled_from_its_origin(ws: Ws, workspace: Path) -> None:
     source = workspace / "new.yaml"
     document = workspace / "servers/bee/openapi.yaml"
     source.write_text(document.read_text().replace("Fetch one pet", "Fetch a pet"))
@@ -317,7 +319,7 @@ def test_each_document_is_fetched_from_where_it_came(ws: Ws, workspace: Path) ->
     assert document.read_text() == source.read_text()
 
 
-def test_changes_of_the_tools_are_graded_for_each_server(ws: Ws, workspace: Path) -> None:
+def test_changelog_reports_a_level_for_each_server(ws: Ws, workspace: Path) -> None:
     ws("check", "--affected")
     document = workspace / "servers/bee/openapi.yaml"
     document.write_text(document.read_text().replace("name: petId, in: path", "name: id, in: path"))
@@ -333,7 +335,7 @@ def test_changes_of_the_tools_are_graded_for_each_server(ws: Ws, workspace: Path
         assert (code, ended(report), report["unaffected"]) == (0, {"servers/bee": 0}, 1)
 
 
-def test_each_server_s_own_tests_are_run(ws: Ws, workspace: Path) -> None:
+def test_test_runs_the_tests_of_each_server(ws: Ws, workspace: Path) -> None:
     for name, claim in (("ant", "True"), ("bee", "False"), ("cat", "True")):
         folder = workspace / "servers" / name / "tests"
         for path in folder.rglob("test_*.py"):
@@ -352,7 +354,7 @@ def test_each_server_s_own_tests_are_run(ws: Ws, workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["check", "generate"])
-def test_a_server_that_cannot_be_read_is_affected_and_stops_no_other(
+def test_an_unreadable_server_is_affected_and_does_not_stop_others(
     ws: Ws, workspace: Path, command: str
 ) -> None:
     (workspace / "servers/bee/README.md").unlink()

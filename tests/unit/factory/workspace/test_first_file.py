@@ -28,7 +28,7 @@ def repository(workspace: Path, server: Path) -> Path:
 SERVERS = ["at-the-root", "deep/in [it]/owl", "servers/ant", "servers/bee", "servers/cat"]
 
 
-def test_the_file_is_for_the_servers_that_there_are(
+def test_init_writes_patterns_for_the_existing_servers(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.rmtree(repository / "notes")
@@ -54,7 +54,7 @@ def test_a_dry_run_shows_the_file_and_writes_nothing(
 
 
 @pytest.mark.parametrize("folder", [".", "servers"])
-def test_a_workspace_is_not_written_over_nor_into(
+def test_init_rejects_an_existing_workspace(
     workspace: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -68,7 +68,7 @@ def test_a_workspace_is_not_written_over_nor_into(
     assert not (workspace / "servers/mcpgen-workspace.yaml").exists()
 
 
-def test_without_servers_there_is_nothing_to_write(
+def test_init_without_servers_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -31,7 +31,7 @@ def die_for_bee(server: Server) -> ServerResult:
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_outcomes_come_in_the_servers_order(jobs: int) -> None:
+def test_results_are_in_the_order_of_the_servers(jobs: int) -> None:
     heard: list[str] = []
     results = run_fleet(name_process, SERVERS, jobs, heard.append)
     assert [each.server for each in results] == ["ant", "bee", "cat", "dog"]
@@ -40,19 +40,19 @@ def test_outcomes_come_in_the_servers_order(jobs: int) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_a_bug_in_one_leaves_the_others(jobs: int) -> None:
+def test_a_bug_in_one_server_does_not_affect_the_others(jobs: int) -> None:
     results = run_fleet(raise_for_bee, SERVERS, jobs, lambda _: None)
     assert [each.outcome for each in results] == ["done", "bug", "done", "done"]
     assert "ZeroDivisionError" in results[1].traceback
 
 
-def test_a_process_that_dies_leaves_the_others() -> None:
+def test_a_process_that_dies_does_not_affect_the_others() -> None:
     results = run_fleet(die_for_bee, SERVERS, 2, lambda _: None)
     assert [each.outcome for each in results] == ["done", "bug", "done", "done"]
     assert "its process died" in results[1].problems[0].message
 
 
-def test_the_servers_that_hold_most_are_begun_first(tmp_path: Path) -> None:
+def test_the_largest_servers_are_started_first(tmp_path: Path) -> None:
     servers = [Server(name, tmp_path / name) for name in ("small", "none", "large", "as-small")]
     for server, size in zip(servers, (10, None, 1000, 10), strict=True):
         server.target.mkdir()

@@ -23,7 +23,7 @@ def refused(
 
 
 @pytest.mark.parametrize("command", ["list", "check", "generate", "test", "upgrade"])
-def test_without_a_workspace_there_is_nothing_to_do(
+def test_a_command_outside_a_workspace_is_an_error(
     command: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -43,7 +43,7 @@ def test_an_unknown_server_is_answered_with_a_suggestion(
     assert finding["help"] == "did you mean `cat`?"
 
 
-def test_a_server_that_is_left_out_is_said_to_be(
+def test_an_excluded_server_is_reported_with_its_reason(
     workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (workspace / "servers/cat/mcpgen.yaml").open("a") as manifest:
@@ -52,7 +52,7 @@ def test_a_server_that_is_left_out_is_said_to_be(
     assert (code, finding["why"]) == (2, "servers/cat is not a member: on leave")
 
 
-def test_a_name_that_two_servers_have_is_refused(
+def test_an_ambiguous_server_name_is_rejected(
     workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (workspace / "more").mkdir()
@@ -85,7 +85,7 @@ def test_a_name_that_two_servers_have_is_refused(
         ("api, tools", "apis, tools", (7, 48), 'found `"apis"`', ""),
     ],
 )
-def test_a_slip_in_its_file_is_told_with_its_place(
+def test_an_invalid_workspace_file_is_reported_with_its_location(
     workspace: Path,
     capsys: pytest.CaptureFixture[str],
     old: str,
@@ -103,7 +103,7 @@ def test_a_slip_in_its_file_is_told_with_its_place(
     assert (finding["line"], finding["column"]) == place
 
 
-def test_a_new_server_takes_the_answers_of_its_workspace(workspace: Path) -> None:
+def test_a_new_server_uses_the_defaults_of_its_workspace(workspace: Path) -> None:
     file = workspace / "mcpgen-workspace.yaml"
     defaults = 'defaults: {namespace: org.shop, pre_commit: "yes", '
     file.write_text(SETTINGS.replace("defaults: {", defaults))
@@ -117,7 +117,7 @@ def test_a_new_server_takes_the_answers_of_its_workspace(workspace: Path) -> Non
     assert (workspace / "servers/dog/.pre-commit-config.yaml").is_file()
 
 
-def test_a_new_server_waits_for_a_sound_workspace(
+def test_a_new_server_is_not_created_in_an_invalid_workspace(
     workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (workspace / "mcpgen-workspace.yaml").write_text("version: 2\n")
@@ -126,7 +126,7 @@ def test_a_new_server_waits_for_a_sound_workspace(
     assert not (workspace / "servers/dog").exists()
 
 
-def test_a_workspace_inside_another_is_refused(
+def test_a_nested_workspace_is_rejected(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     inner = workspace / "servers" / "cat"
@@ -142,7 +142,7 @@ def test_a_workspace_inside_another_is_refused(
     assert str(workspace) in finding["message"]
 
 
-def test_a_server_is_a_member_once_however_many_links_lead_to_it(
+def test_a_linked_server_is_a_member_only_once(
     workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Else two runs would be at work in one folder."""

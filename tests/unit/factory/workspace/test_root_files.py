@@ -16,7 +16,7 @@ from mcpgen.pipeline.project.workspace import format_table
 BLOCK = Block("README.md", "<!-- a -->", "<!-- /a -->", "one\ntwo")
 
 
-def test_generate_writes_what_check_asks_for(
+def test_generate_writes_the_root_files_that_check_requires(
     workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["ws", "check", "--json"]) == 1
@@ -66,7 +66,7 @@ def test_generate_writes_what_check_asks_for(
         "<!-- mcpgen:servers -->\n<!-- mcpgen:servers -->\n<!-- /mcpgen:servers -->\n",
     ],
 )
-def test_a_file_without_its_markers_is_said_so_and_left(
+def test_a_file_without_markers_is_reported_and_not_changed(
     workspace: Path, capsys: pytest.CaptureFixture[str], readme: str, command: str
 ) -> None:
     assert run(["ws", "generate", "--jobs", "1"]) == 0
@@ -106,25 +106,23 @@ def test_a_link_out_of_the_workspace_is_not_followed(
         ),
     ],
 )
-def test_the_text_around_a_block_stays_to_the_byte(before: bytes | None, after: bytes) -> None:
+def test_the_text_around_a_block_is_kept_byte_for_byte(before: bytes | None, after: bytes) -> None:
     assert with_block(before, BLOCK) == after
     assert with_block(after, BLOCK) == after
 
 
-def test_a_file_whose_markers_are_wrong_is_refused() -> None:
+def test_a_file_with_invalid_markers_is_rejected() -> None:
     with pytest.raises(MarkersError, match="once each"):
         with_block(b"<!-- /a --> <!-- a -->", BLOCK)
 
 
-def test_a_cell_of_the_inventory_is_literal_text() -> None:
+def test_a_cell_of_the_inventory_is_escaped() -> None:
     table = format_table(["api"], [["a|b <i>\n# c"]])
     assert table.splitlines()[2] == "| a\\|b &lt;i> \\# c |"
 
 
 @pytest.mark.parametrize("pattern", ["my servers/*", "./my servers//*", "my servers/*/"])
-def test_what_is_generated_is_told_to_git_whatever_the_folders_are_called(
-    workspace: Path, pattern: str
-) -> None:
+def test_gitattributes_match_folder_names_with_spaces(workspace: Path, pattern: str) -> None:
     (workspace / "servers").rename(workspace / "my servers")
     for own in workspace.glob("my servers/*/.gitattributes"):
         own.unlink()
@@ -140,7 +138,7 @@ def test_what_is_generated_is_told_to_git_whatever_the_folders_are_called(
     assert told.stderr == ""
 
 
-def test_a_root_that_cannot_be_written_is_told(
+def test_an_unwritable_root_is_reported(
     workspace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(**_: object) -> None:

@@ -27,14 +27,14 @@ def parameter(make: Any, **declared: Any) -> Any:
         ("cookie", {"style": "cookie"}, "cookie", True),
     ],
 )
-def test_defaults_of_style_and_explode_are_spelled_out(
+def test_style_and_explode_have_their_defaults(
     make: Any, location: str, declared: Any, style: str, explode: bool
 ) -> None:
     found = parameter(make, **{"in": location, **declared})
     assert (found.style, found.explode) == (style, explode)
 
 
-def test_path_parameter_is_required_and_simple(make: Any) -> None:
+def test_a_path_parameter_is_always_required(make: Any) -> None:
     declared = {"name": "id", "in": "path", "style": "label", "schema": {}}
     found = make(make.with_parameters(declared, path="/pets/{id}"))
     (lowered,) = found.api.operations[0].parameters
@@ -50,14 +50,14 @@ def test_parameter_with_content_has_no_style(make: Any) -> None:
     assert found.examples == ({"a": 1},)
 
 
-def test_parameter_in_the_manner_of_2_0_is_read(make: Any) -> None:
+def test_a_swagger_2_parameter_type_is_accepted(make: Any) -> None:
     declared = {"name": "p", "in": "query", "type": "integer", "minimum": 1}
     found = make(make.with_parameters(declared))
     assert found.api.operations[0].parameters[0].schema == {"type": "integer", "minimum": 1}
     assert found.found("parameter-type")
 
 
-def test_parameter_declared_twice_counts_once(make: Any) -> None:
+def test_a_duplicate_parameter_is_used_once(make: Any) -> None:
     declared = {"name": "p", "in": "query", "schema": {}}
     found = make(make.with_parameters(declared, {**declared, "required": True}))
     (lowered,) = found.api.operations[0].parameters
@@ -65,12 +65,12 @@ def test_parameter_declared_twice_counts_once(make: Any) -> None:
     assert found.found("duplicate-parameter")
 
 
-def test_parameter_without_a_place_leaves_its_operation_out(make: Any) -> None:
+def test_a_parameter_with_an_invalid_location_skips_its_operation(make: Any) -> None:
     found = make(make.with_parameters({"name": "p", "in": "body", "schema": {}}))
     assert [left.code for left in found.api.skipped] == ["parameter-location"]
 
 
-def test_examples_are_opened(make: Any) -> None:
+def test_examples_are_dereferenced(make: Any) -> None:
     root = make.with_parameters(
         {
             "name": "p",
@@ -83,7 +83,7 @@ def test_examples_are_opened(make: Any) -> None:
     assert make(root).api.operations[0].parameters[0].examples == (1, 2)
 
 
-def test_responses_are_sorted_and_odd_statuses_dropped(make: Any) -> None:
+def test_responses_are_sorted_and_invalid_statuses_dropped(make: Any) -> None:
     empty = {"description": ""}
     statuses = {"default": empty, "4xx": empty, "200": empty, "OK": empty, "x-note": empty}
     found = make(make.document({"responses": statuses}))
@@ -126,7 +126,7 @@ def test_media_types_do_not_depend_on_the_order_of_the_document(make: Any) -> No
     assert one.api == two.api
 
 
-def test_what_is_no_media_type_is_dropped(make: Any) -> None:
+def test_an_invalid_media_type_is_dropped(make: Any) -> None:
     content: dict[str, Any] = {"text/plain; charset=utf-8": {}, "application/json'+x": {}}
     found = make(make.document({"requestBody": {"content": content}}, method="post"))
     (kept,) = found.api.operations[0].request_body.content
@@ -134,7 +134,7 @@ def test_what_is_no_media_type_is_dropped(make: Any) -> None:
     assert found.found("media-type")
 
 
-def test_body_without_any_media_type_leaves_its_operation_out(make: Any) -> None:
+def test_a_body_without_a_valid_media_type_skips_its_operation(make: Any) -> None:
     content: dict[str, Any] = {"json": {}}
     found = make(make.document({"requestBody": {"content": content}}, method="post"))
     assert [left.code for left in found.api.skipped] == ["media-type"]

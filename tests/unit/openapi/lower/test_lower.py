@@ -35,20 +35,20 @@ def test_operations_are_sorted_by_tag_path_and_method(make: Any) -> None:
 
 
 @pytest.mark.parametrize("tags", [0.5, 3, True, "pets", {"pets": 1}, None])
-def test_tags_that_are_no_list_are_ignored(make: Any, tags: object) -> None:
+def test_tags_that_are_not_a_list_are_ignored(make: Any, tags: object) -> None:
     paths = {"/a": {"get": {"tags": tags, "responses": {}}}}
     (operation,) = make({**make.document(), "paths": paths}).api.operations
     assert operation.tags == ()
 
 
 @pytest.mark.parametrize("schemes", [0.5, 3, True, "https", None])
-def test_schemes_that_are_no_list_are_ignored(make: Any, schemes: object) -> None:
+def test_schemes_that_are_not_a_list_are_ignored(make: Any, schemes: object) -> None:
     root = {"swagger": "2.0", "info": {"title": "A", "version": "1"}, "host": "a.example"}
     api = make({**root, "schemes": schemes, "paths": {"/a": {"get": {"responses": {}}}}}).api
     assert [server.url for server in api.servers] == ["https://a.example"]
 
 
-def test_own_parameters_win_over_those_of_the_path(make: Any) -> None:
+def test_operation_parameters_override_path_parameters(make: Any) -> None:
     def limit(schema_type: str) -> dict[str, Any]:
         return {"name": "limit", "in": "query", "schema": {"type": schema_type}}
 
@@ -63,7 +63,7 @@ def test_own_parameters_win_over_those_of_the_path(make: Any) -> None:
     assert operation.parameters[1].schema == {"type": "integer"}
 
 
-def test_headers_that_others_decide_are_no_parameters(make: Any) -> None:
+def test_reserved_and_framing_headers_are_not_parameters(make: Any) -> None:
     names = ["Accept", "content-type", "Authorization", "Host", "Transfer-Encoding", "X-Ok"]
     lowered = make(make.with_parameters(*({"name": name, "in": "header"} for name in names)))
     (operation,) = lowered.api.operations
@@ -73,7 +73,7 @@ def test_headers_that_others_decide_are_no_parameters(make: Any) -> None:
 
 
 @pytest.mark.parametrize("part", ["with_body", "with_response"])
-def test_one_operation_without_its_schema_costs_no_other(
+def test_an_unresolved_schema_skips_only_its_operation(
     make: Any, part: str, tmp_path: Path
 ) -> None:
     root = getattr(make, part)({"$ref": "#/components/schemas/Gone"}, method="put")
@@ -89,7 +89,7 @@ def test_one_operation_without_its_schema_costs_no_other(
     assert "#/components/schemas/Gone" in left.reason
 
 
-def test_undeclared_path_variable_is_taken_for_a_string(make: Any) -> None:
+def test_an_undeclared_path_variable_is_treated_as_a_string(make: Any) -> None:
     lowered = make(make.document(path="/pets/{petId}"))
     (operation,) = lowered.api.operations
     (parameter,) = operation.parameters
@@ -114,18 +114,18 @@ def test_variables_in_the_query_of_a_path_are_query_parameters(make: Any) -> Non
     assert operation.path == "/now?latitude={lat}&units=metric#lat"
 
 
-def test_parameter_whose_value_the_path_says_is_no_parameter(make: Any) -> None:
+def test_a_query_parameter_with_a_value_in_the_path_is_dropped(make: Any) -> None:
     declared = {"name": "beta", "in": "query", "schema": {"type": "boolean"}}
     (operation,) = make(make.with_parameters(declared, path="/pets?beta=true")).api.operations
     assert operation.parameters == ()
 
 
-def test_path_without_a_slash_is_left_out(make: Any) -> None:
+def test_a_path_without_a_leading_slash_is_skipped(make: Any) -> None:
     (left,) = make(make.document(path="pets")).api.skipped
     assert left.code == "path-template"
 
 
-def test_webhooks_and_callbacks_are_no_operations(make: Any) -> None:
+def test_webhooks_and_callbacks_are_not_operations(make: Any) -> None:
     callback = {"onEvent": {"{$request.body#/url}": {"post": {"responses": RESPONSES}}}}
     root = make.document({"callbacks": callback}, version="3.1.0")
     root["webhooks"] = {"new": {"post": {"responses": RESPONSES}}}
@@ -138,11 +138,11 @@ def test_methods_of_3_2_are_served(make: Any) -> None:
     assert keys(make(root).api) == ["COPY /pets", "QUERY /pets"]
 
 
-def test_query_is_no_method_before_3_2(make: Any) -> None:
+def test_query_is_not_a_method_before_3_2(make: Any) -> None:
     assert keys(make(make.document(version="3.1.0", method="query")).api) == []
 
 
-def test_whole_query_string_of_3_2_is_one_parameter(make: Any) -> None:
+def test_a_querystring_parameter_of_3_2_is_one_parameter(make: Any) -> None:
     content = {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}}
     parameter = {"name": "q", "in": "querystring", "content": content}
     (operation,) = make(make.with_parameters(parameter, version="3.2.0")).api.operations
@@ -151,7 +151,7 @@ def test_whole_query_string_of_3_2_is_one_parameter(make: Any) -> None:
     assert lowered.content_type == "application/x-www-form-urlencoded"
 
 
-def test_path_item_reference_is_followed_and_what_stands_beside_it_wins(make: Any) -> None:
+def test_siblings_of_a_path_item_reference_take_precedence(make: Any) -> None:
     root = make.document()
     root["paths"] = {"/a": {"$ref": "#/components/pathItems/A", "summary": "Own"}}
     shared = {"summary": "Shared", "get": {"responses": RESPONSES}}
@@ -160,7 +160,7 @@ def test_path_item_reference_is_followed_and_what_stands_beside_it_wins(make: An
     assert (operation.key, operation.summary) == ("GET /a", "Own")
 
 
-def test_circle_of_references_leaves_out_its_path(make: Any) -> None:
+def test_a_reference_cycle_skips_its_path(make: Any) -> None:
     root = make.document()
     root["paths"]["/loop"] = {"$ref": "#/paths/~1loop"}
     lowered = make(root)
@@ -186,7 +186,7 @@ def test_credentials_in_a_server_url_are_removed_and_reported(make: Any) -> None
     assert "hush" not in str(problem)
 
 
-def test_server_over_another_scheme_is_dropped(make: Any) -> None:
+def test_a_server_with_an_unsupported_scheme_is_dropped(make: Any) -> None:
     lowered = make(make.document(servers=[{"url": "ftp://api.example"}]))
     assert lowered.api.servers == ()
     assert lowered.found("server-url")
@@ -201,7 +201,7 @@ def test_server_variables_keep_default_and_choices(make: Any) -> None:
     ]
 
 
-def test_servers_of_an_operation_win_over_those_of_path_and_root(make: Any) -> None:
+def test_operation_servers_override_those_of_path_and_document(make: Any) -> None:
     root = make.document({"servers": [{"url": "https://own.example"}]})
     root["paths"]["/pets"]["servers"] = [{"url": "https://path.example"}]
     assert make(root).api.operations[0].servers[0].url == "https://own.example"
@@ -222,7 +222,7 @@ def security(make: Any, own: Any, default: Any = None) -> list[list[str]]:
     return [[use.scheme for use in requirement] for requirement in lowered.security]
 
 
-def test_own_security_replaces_the_default_and_may_be_empty(make: Any) -> None:
+def test_operation_security_replaces_the_default_and_can_be_empty(make: Any) -> None:
     assert security(make, None, [{"key": []}]) == [["key"]]
     assert security(make, [{"login": []}], [{"key": []}]) == [["login"]]
     assert security(make, [], [{"key": []}]) == []
@@ -233,7 +233,7 @@ def test_alternative_with_an_unknown_scheme_is_dropped(make: Any) -> None:
     assert security(make, [{"nobody": []}, {"key": []}]) == [["key"]]
 
 
-def test_parameter_that_a_scheme_sends_is_no_argument(make: Any) -> None:
+def test_a_parameter_that_a_scheme_sends_is_not_an_argument(make: Any) -> None:
     root = make.document(
         {"parameters": [{"name": "x-key", "in": "header"}], "security": [{"key": []}]},
         components={"securitySchemes": SCHEMES},
@@ -277,7 +277,7 @@ def test_private_address_of_a_server_is_reported(make: Any) -> None:
     assert make(make.document()).found("private-server") == []
 
 
-def test_places_are_looked_up_only_for_problems() -> None:
+def test_locations_are_computed_only_for_problems() -> None:
     problems = Problems()
     loaded = load(str(SPECS / "petstore.yaml"), problems)
     api = lower(replace(loaded, locate=_no_place), problems)
@@ -306,7 +306,7 @@ def _no_place(pointer: str) -> NoReturn:
         *({"type": "http", "scheme": name} for name in ("basic\r\nX: 1", "bearer x", "b\u00e4r")),
     ],
 )
-def test_a_scheme_that_no_request_can_carry_is_not_used(make: Any, scheme: Any) -> None:
+def test_an_unsupported_security_scheme_is_dropped(make: Any, scheme: Any) -> None:
     root = make.document(
         {"security": [{"odd": []}]}, components={"securitySchemes": {"odd": scheme}}
     )
@@ -328,7 +328,7 @@ def test_a_scheme_that_no_request_can_carry_is_not_used(make: Any, scheme: Any) 
         {"type": "http", "scheme": "HOBA"},
     ],
 )
-def test_a_scheme_that_requests_can_carry_is_used(make: Any, scheme: Any) -> None:
+def test_a_supported_security_scheme_is_used(make: Any, scheme: Any) -> None:
     lowered = make(make.document(components={"securitySchemes": {"key": scheme}}))
     assert [found.id for found in lowered.api.security_schemes] == ["key"]
     assert not lowered.found("security-scheme")
@@ -382,6 +382,6 @@ def test_a_server_url_that_no_request_can_be_sent_to_is_dropped(make: Any, url: 
     assert lowered.found("server-url")
 
 
-def test_a_server_url_may_have_a_variable_port(make: Any) -> None:
+def test_a_server_url_can_have_a_variable_port(make: Any) -> None:
     server = {"url": "https://a.example:{port}", "variables": {"port": {"default": "8443"}}}
     assert make(make.document(servers=[server])).api.servers[0].url == "https://a.example:{port}"

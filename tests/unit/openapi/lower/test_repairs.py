@@ -45,7 +45,7 @@ REPAIRED = {
 }
 
 
-def test_the_suggested_overlay_leaves_nothing_to_repair(
+def test_the_suggested_overlay_repairs_every_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -68,7 +68,7 @@ def test_the_suggested_overlay_leaves_nothing_to_repair(
     assert Path("one-mcp/shop.yaml").read_text() == DOCUMENT
 
 
-def test_a_sound_document_needs_none(
+def test_a_valid_document_needs_no_overlay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -82,7 +82,7 @@ def test_a_sound_document_needs_none(
     assert told.err.startswith("note[no-repairs]: no repair for an overlay")
 
 
-def test_a_keyword_that_was_understood_is_not_removed(
+def test_a_supported_keyword_is_not_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Values of OpenAPI 3.0 and numbers in quotes count; their removal would change the schema."""
@@ -102,7 +102,7 @@ def test_a_keyword_that_was_understood_is_not_removed(
 
 
 @pytest.mark.parametrize("version", ['openapi: "3.1.0"', 'swagger: "2.0"'])
-def test_a_path_parameter_that_was_taken_for_a_string_is_declared(
+def test_an_undeclared_path_parameter_is_declared(
     version: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

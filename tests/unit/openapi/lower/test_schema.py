@@ -54,11 +54,11 @@ def lowered(make: Any, schema: Any, version: str = "3.0.3", **schemas: Any) -> A
         ),
     ],
 )
-def test_what_has_one_meaning_is_kept(make: Any, written: Any, meant: Any) -> None:
+def test_schema_keywords_are_normalised(make: Any, written: Any, meant: Any) -> None:
     assert lowered(make, written) == meant
 
 
-def test_keywords_of_3_1_stay(make: Any) -> None:
+def test_keywords_of_3_1_are_unchanged(make: Any) -> None:
     schema = {
         "type": ["string", "null"],
         "const": "a",
@@ -92,7 +92,7 @@ def test_nullable_composition_accepts_null(make: Any) -> None:
     }
 
 
-def test_beside_a_reference_only_descriptions_count_in_3_0(make: Any) -> None:
+def test_only_the_description_beside_a_reference_is_kept_in_3_0(make: Any) -> None:
     schema = {"$ref": "#/components/schemas/Pet", "description": "Mine", "maxProperties": 1}
     assert lowered(make, schema, Pet={}) == {"$ref": "#/$defs/Pet", "description": "Mine"}
     assert lowered(make, schema, "3.1.0", Pet={})["maxProperties"] == 1
@@ -122,7 +122,7 @@ def test_cyclic_schema_stays_a_reference(make: Any) -> None:
     assert found == {"Node": {"properties": {"next": {"$ref": "#/$defs/Node"}}}}
 
 
-def test_reference_into_another_place_gets_a_name_made_of_its_pointer(make: Any) -> None:
+def test_a_reference_into_another_schema_is_named_after_its_pointer(make: Any) -> None:
     components = {"Pet": {"properties": {"owner": {"type": "object"}}}}
     found = schemas_of(
         make, {"$ref": "#/components/schemas/Pet/properties/owner"}, schemas=components
@@ -144,7 +144,7 @@ def test_reference_into_another_file_is_named_after_its_schema(make: Any) -> Non
     assert sorted(make(root).api.schemas) == ["defs_Toy", "pet"]
 
 
-def test_names_that_would_be_equal_are_told_apart_whatever_the_order(make: Any) -> None:
+def test_colliding_schema_names_are_made_unique_in_any_order(make: Any) -> None:
     components = {"Pet": {"title": "1"}, "pet": {"title": "2"}, "a b": {"title": "3"}}
     schema = {
         "properties": {
@@ -159,12 +159,12 @@ def test_names_that_would_be_equal_are_told_apart_whatever_the_order(make: Any) 
     assert found["a_b"] == {"title": "3"}
 
 
-def test_composition_of_one_reference_is_that_reference(make: Any) -> None:
+def test_all_of_with_one_reference_is_replaced_by_the_reference(make: Any) -> None:
     schema = {"allOf": [{"$ref": "#/components/schemas/Pet"}], "description": "Mine"}
     assert lowered(make, schema, Pet={}) == {"$ref": "#/$defs/Pet", "description": "Mine"}
 
 
-def test_very_deep_schema_is_cut_and_reported(make: Any) -> None:
+def test_a_very_deep_schema_is_truncated_and_reported(make: Any) -> None:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(200):
         schema = {"type": "array", "items": schema}
@@ -173,7 +173,7 @@ def test_very_deep_schema_is_cut_and_reported(make: Any) -> None:
     assert len(found.api.operations) == 1
 
 
-def test_dynamic_reference_is_the_one_anchor_of_that_name(make: Any) -> None:
+def test_a_dynamic_reference_resolves_to_the_only_anchor_of_that_name(make: Any) -> None:
     tree = {
         "$dynamicAnchor": "node",
         "properties": {"children": {"items": {"$dynamicRef": "#node"}}},
@@ -214,7 +214,7 @@ def test_discriminator_becomes_a_constant_of_each_variant(make: Any) -> None:
     }
 
 
-def test_discriminator_without_mapping_takes_names_of_schemas(make: Any) -> None:
+def test_a_discriminator_without_a_mapping_uses_schema_names(make: Any) -> None:
     schema = {
         "anyOf": [{"$ref": "#/components/schemas/Cat"}],
         "discriminator": {"propertyName": "kind"},
@@ -234,7 +234,7 @@ def test_default_variant_needs_no_constant(make: Any) -> None:
     ]
 
 
-def test_base_that_lists_its_children_is_made_finite(make: Any) -> None:
+def test_a_base_that_refers_to_its_children_is_made_finite(make: Any) -> None:
     def child(name: str) -> dict[str, Any]:
         return {
             "allOf": [

@@ -58,7 +58,7 @@ def test_servers_come_from_schemes_host_and_base_path(make: Any) -> None:
         ("pipes", "path", "pipeDelimited", False),
     ],
 )
-def test_collection_formats_are_styles(
+def test_collection_formats_are_converted_to_styles(
     make: Any, collection: str | None, location: str, style: str, explode: bool
 ) -> None:
     name = "id" if location == "path" else "tags"
@@ -95,7 +95,7 @@ def test_body_takes_the_media_types_of_consumes(make: Any) -> None:
     assert body.content[0].schema == {"$ref": "#/$defs/Pet"}
 
 
-def test_form_fields_are_one_object(make: Any) -> None:
+def test_form_fields_become_one_object(make: Any) -> None:
     fields = [
         {"name": "name", "in": "formData", "type": "string", "required": True, "description": "N"},
         {
@@ -127,7 +127,7 @@ def test_form_with_a_file_is_multipart(make: Any) -> None:
     assert content.schema["properties"]["photo"] == {"type": "string", "format": "binary"}
 
 
-def test_body_beside_a_form_is_left_out(make: Any) -> None:
+def test_an_operation_with_a_body_and_a_form_is_skipped(make: Any) -> None:
     parameters = [
         ID,
         {"name": "b", "in": "body", "schema": {}},
@@ -150,7 +150,7 @@ def test_responses_take_the_media_types_of_produces(make: Any) -> None:
     assert (content.media_type, content.examples) == ("application/json", ({"id": 1},))
 
 
-def test_security_definitions_are_those_of_openapi_3(make: Any) -> None:
+def test_security_definitions_are_converted_to_openapi_3(make: Any) -> None:
     definitions = {
         "login": {"type": "basic"},
         "machine": {

@@ -30,12 +30,12 @@ PETS = identity("Pets", "pets.example", "GET /a", "GET /b", "POST /a", "GET /hea
         (identity("Shop", ""), False),
     ],
 )
-def test_title_host_and_operations_decide_together(other: Identity, is_same: bool) -> None:
+def test_title_host_and_operations_identify_an_api(other: Identity, is_same: bool) -> None:
     assert PETS.is_same_api(other) is is_same
     assert other.is_same_api(PETS) is is_same
 
 
-def test_operation_ids_count_where_all_paths_moved() -> None:
+def test_operation_ids_identify_an_api_whose_paths_changed() -> None:
     old = identity("Pets", "pets.example", "GET /v1/a", "GET /v1/b", ids=("listA", "listB"))
     new = identity("Pets", "pets.example", "GET /v2/a", "GET /v2/b", ids=("listA", "listB"))
     assert old.is_same_api(new)

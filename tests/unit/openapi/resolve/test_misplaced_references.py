@@ -149,7 +149,7 @@ def names(document: Document) -> list[str]:
     IN_PLACE,
     ids=[f"{next(iter(root))} {'/'.join(map(str, place))}" for root, place, _ in IN_PLACE],
 )
-def test_a_ref_counts_as_its_target(
+def test_a_misplaced_ref_is_replaced_by_its_target(
     root: dict[str, Any], place: tuple[Any, ...], name: str, file: str
 ) -> None:
     written, _ = resolving(root)
@@ -168,7 +168,7 @@ def test_a_ref_counts_as_its_target(
     assert problem.at.pointer.endswith("/$ref")
 
 
-def test_hundreds_of_them_are_one_problem() -> None:
+def test_hundreds_of_misplaced_refs_are_one_problem() -> None:
     refs = {f"a{number}": {"$ref": f"#/x-ops/{number}"} for number in range(659)}
     ops = {str(number): {"operationId": f"op{number}", **OK} for number in range(659)}
     document, (problem,) = resolving({**paths(**refs), "x-ops": ops})
@@ -193,7 +193,7 @@ def test_refs_of_a_target_in_another_file_are_relative_to_that_file() -> None:
     assert operation.responses[0].description == "ok"
 
 
-def test_a_problem_in_the_target_is_located_where_it_is_written() -> None:
+def test_a_problem_in_the_target_is_located_in_the_file_of_the_target() -> None:
     target = {**OK, "parameters": [{"name": "q", "in": "nowhere"}]}
     document, _ = resolving(paths(pets={"$ref": "pets.json#/list"}), pets={"list": target})
     problems = Problems()
@@ -213,14 +213,14 @@ def test_chains_are_followed_from_file_to_file() -> None:
     assert names(document) == ["GET /a"]
 
 
-def test_what_stands_beside_the_ref_wins() -> None:
+def test_siblings_of_a_ref_override_its_target() -> None:
     beside = {"$ref": "#/x-op", "summary": "Mine", "x-b": 1}
     target = {"summary": "Its", "operationId": "its", **OK}
     document, _ = resolving({**paths(a=beside), "x-op": target})
     assert document.root["paths"]["/a"]["get"] == {**target, "summary": "Mine", "x-b": 1}
 
 
-def test_of_keys_beside_a_chain_of_refs_the_first_win() -> None:
+def test_in_a_chain_of_refs_the_first_siblings_take_precedence() -> None:
     chain = {
         "a": {"$ref": "#/x-ops/b", "summary": "first"},
         "b": {"$ref": "#/x-ops/c", "summary": "second", "x-b": 2},
@@ -230,7 +230,7 @@ def test_of_keys_beside_a_chain_of_refs_the_first_win() -> None:
     assert document.root["paths"]["/a"]["get"] == {**OK, "summary": "first", "x-b": 2}
 
 
-def test_entries_beside_the_ref_of_a_map_stay() -> None:
+def test_entries_beside_the_ref_of_a_map_are_kept() -> None:
     root = paths(a=OK)
     root["paths"]["$ref"] = "more.json"
     document, (problem,) = resolving(root, more={"/b": {"get": OK}, "/a": {"get": {}, "put": OK}})
@@ -250,7 +250,7 @@ def test_entries_beside_the_ref_of_a_map_stay() -> None:
         ("#/paths/~1c/get", "ref-cycle"),
     ],
 )
-def test_a_broken_ref_costs_its_operation_alone(reference: str, code: str) -> None:
+def test_a_broken_ref_skips_only_its_operation(reference: str, code: str) -> None:
     root = paths(a={"$ref": reference}, b=OK, c={"$ref": "#/paths/~1a/get"})
     if code != "ref-cycle":
         del root["paths"]["/c"]
@@ -270,7 +270,7 @@ def test_a_ref_out_of_the_folder_is_an_error_and_not_followed(reference: str) ->
     assert problems[0].code in {"remote-ref", "outside-ref"}
 
 
-def test_a_long_chain_ends() -> None:
+def test_a_chain_of_refs_above_the_limit_is_reported() -> None:
     chain = {str(number): {"$ref": f"#/x-ops/{number + 1}"} for number in range(200)}
     document, (problem,) = resolving(
         {**paths(a={"$ref": "#/x-ops/0"}, b=OK), "x-ops": chain | {"200": OK}}
@@ -279,7 +279,7 @@ def test_a_long_chain_ends() -> None:
     assert names(document) == ["GET /b"]
 
 
-def test_what_cannot_be_used_of_the_whole_document_costs_no_operation() -> None:
+def test_an_unresolved_ref_in_the_document_root_skips_no_operation() -> None:
     document, (problem,) = resolving({**paths(a=OK), "tags": {"$ref": "#/x-nothing"}})
     assert (problem.code, problem.severity) == ("unresolved-ref", Severity.WARNING)
     assert names(document) == ["GET /a"]
@@ -301,7 +301,7 @@ def nested(levels: int, width: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("root", "says"), [(nested(40, 10), "nodes"), (nested(200, 1), "levels deep")]
 )
-def test_refs_that_multiply_are_rejected(root: dict[str, Any], says: str) -> None:
+def test_refs_that_expand_exponentially_are_rejected(root: dict[str, Any], says: str) -> None:
     Path("api.json").write_text(json.dumps(root))
     problems = Problems()
     with pytest.raises(RejectedError):

@@ -65,7 +65,7 @@ def schema_of(document: Document) -> Any:
     return at(document, "#/paths/~1bad/get/responses/200/content/application~1json/schema")
 
 
-def test_a_document_without_faults_comes_back_as_it_is(resolving: Resolve) -> None:
+def test_a_valid_document_is_returned_unchanged(resolving: Resolve) -> None:
     document, problems = resolving(
         api({"$ref": "#/components/schemas/A%20b"}, schemas={"A b": {"type": "string"}})
     )
@@ -85,7 +85,7 @@ def test_a_document_without_faults_comes_back_as_it_is(resolving: Resolve) -> No
         (17, "unresolved-ref", "found `17`"),
     ],
 )
-def test_a_bad_reference_costs_the_operation_that_needs_it(
+def test_an_invalid_reference_skips_the_operation_that_needs_it(
     resolving: Resolve, reference: object, code: str, said: str
 ) -> None:
     document, (problem,) = resolving(
@@ -103,14 +103,14 @@ def test_a_bad_reference_costs_the_operation_that_needs_it(
     assert [(out.operation, out.code) for out in document.skipped] == [("GET /bad", code)]
 
 
-def test_a_near_name_is_suggested(resolving: Resolve) -> None:
+def test_a_similar_name_is_suggested(resolving: Resolve) -> None:
     root = api({"$ref": "#/components/schemas/Pett"}, schemas={"Pet": {}})
     assert resolving(root)[1][0].help == "did you mean `#/components/schemas/Pet`?"
     root = api({"$ref": "#/definitions/Pet"}, schemas={"Pet": {}})
     assert resolving(root)[1][0].help == "did you mean `#/components/schemas/Pet`?"
 
 
-def test_a_fault_in_a_component_costs_all_that_reach_it_and_no_other(resolving: Resolve) -> None:
+def test_a_fault_in_a_component_skips_only_operations_that_reach_it(resolving: Resolve) -> None:
     document, problems = resolving(
         api(
             {"$ref": "#/components/schemas/A"},
@@ -128,7 +128,7 @@ def test_a_fault_in_a_component_costs_all_that_reach_it_and_no_other(resolving: 
     ]
 
 
-def test_a_fault_in_path_level_parameters_costs_every_operation_of_the_path(
+def test_a_fault_in_path_level_parameters_skips_every_operation_of_the_path(
     resolving: Resolve,
 ) -> None:
     root = api({})
@@ -137,14 +137,14 @@ def test_a_fault_in_path_level_parameters_costs_every_operation_of_the_path(
     assert [out.operation for out in document.skipped] == ["GET /bad", "POST /bad"]
 
 
-def test_it_is_an_error_when_no_operation_is_left(resolving: Resolve) -> None:
+def test_skipping_the_last_operation_is_an_error(resolving: Resolve) -> None:
     root = api({"$ref": "#/components/schemas/Nothing"})
     del root["paths"]["/good"]
     _, (problem,) = resolving(root)
     assert problem.severity is Severity.ERROR
 
 
-def test_faults_in_examples_links_and_callbacks_cost_nothing(resolving: Resolve) -> None:
+def test_faults_in_examples_links_and_callbacks_skip_no_operation(resolving: Resolve) -> None:
     root = api({})
     operation = root["paths"]["/bad"]["get"]
     operation["callbacks"] = {"done": {"$ref": "#/components/callbacks/C"}}
@@ -173,7 +173,7 @@ def test_ref_in_an_example_or_extension_is_data(resolving: Resolve) -> None:
         {"A": {"$ref": "#/components/schemas/B"}, "B": {"$ref": "#/components/schemas/A"}},
     ],
 )
-def test_a_circle_of_pure_references_is_reported_once(
+def test_a_cycle_of_pure_references_is_reported_once(
     resolving: Resolve, schemas: dict[str, Any]
 ) -> None:
     document, problems = resolving(api({"$ref": "#/components/schemas/A"}, schemas=schemas))
@@ -217,7 +217,7 @@ UNSAFE = [
 
 
 @pytest.mark.parametrize(("reference", "code"), UNSAFE)
-def test_what_leads_out_of_the_folder_is_an_error_and_is_not_opened(
+def test_a_reference_outside_of_the_folder_is_an_error_and_not_opened(
     resolving: Resolve, monkeypatch: pytest.MonkeyPatch, reference: str, code: str
 ) -> None:
     Path("../secret.yaml").write_text("a: {description: SECRET}\n")
@@ -244,7 +244,7 @@ def test_a_symbolic_link_out_of_the_folder_is_not_followed(resolving: Resolve) -
     assert "SECRET" not in repr(problem) + repr(document.root)
 
 
-def test_what_is_no_regular_file_is_not_opened(resolving: Resolve) -> None:
+def test_a_referenced_folder_is_not_opened(resolving: Resolve) -> None:
     Path("pipe.yaml").mkdir()
     _, (problem,) = resolving(api({"$ref": "pipe.yaml"}))
     assert problem.code == "unresolved-ref"
@@ -272,7 +272,7 @@ def test_files_beside_the_root_are_bundled(resolving: Resolve) -> None:
     assert names == ["api.yaml", "schemas/owner.yaml", "schemas/pet.yaml"]
 
 
-def test_places_in_bundled_files_are_those_of_the_files(resolving: Resolve) -> None:
+def test_locations_in_bundled_files_name_the_file(resolving: Resolve) -> None:
     document, _ = resolving(api({"$ref": "schemas/pet.yaml#/Pet"}, schemas={"Home": {}}), **FILES)
     place = document.locate("/x-mcpgen-files/schemas~1pet.yaml/Pet/properties/friend")
     assert (place.file, place.line, place.pointer) == (
@@ -283,7 +283,7 @@ def test_places_in_bundled_files_are_those_of_the_files(resolving: Resolve) -> N
     assert document.locate("/info/title").file == "api.yaml"
 
 
-def test_a_path_item_in_another_file_gives_its_operations(resolving: Resolve) -> None:
+def test_a_path_item_in_another_file_provides_its_operations(resolving: Resolve) -> None:
     root = api({})
     root["paths"]["/bad"] = {"$ref": "bad.yaml"}
     document, (problem,) = resolving(
@@ -294,7 +294,7 @@ def test_a_path_item_in_another_file_gives_its_operations(resolving: Resolve) ->
     assert [out.operation for out in document.skipped] == ["GET /bad"]
 
 
-def test_a_bundled_file_that_cannot_be_read_says_why(resolving: Resolve) -> None:
+def test_an_unreadable_bundled_file_is_reported_with_its_fault(resolving: Resolve) -> None:
     _, problems = resolving(api({"$ref": "pet.yaml"}), pet="a: [\n")
     assert [(p.code, p.at.file) for p in problems if p.at] == [
         ("unresolved-ref", "api.yaml"),
@@ -302,7 +302,7 @@ def test_a_bundled_file_that_cannot_be_read_says_why(resolving: Resolve) -> None
     ]
 
 
-def test_the_bound_on_size_holds_for_all_files_together(resolving: Resolve) -> None:
+def test_the_size_limit_applies_to_all_files_together(resolving: Resolve) -> None:
     root = api({"$ref": "pet.yaml"})
     size = len(json.dumps(root)) + 100
     _, problems = resolving(root, limits=Limits(max_document_bytes=size), pet="a: " + "x" * 200)
@@ -319,9 +319,7 @@ def test_a_ref_in_place_of_a_map_is_repaired(resolving: Resolve) -> None:
 
 
 @pytest.mark.parametrize("reference", ["#pet", "https://example.com/pet", "#/components/x/y"])
-def test_references_that_are_no_pointers_become_pointers(
-    resolving: Resolve, reference: str
-) -> None:
+def test_references_by_anchor_or_id_become_pointers(resolving: Resolve, reference: str) -> None:
     schemas = {"Pet": {"$anchor": "pet"}, "Cat": {"$id": "https://example.com/pet"}}
     alias = {"y": {"$ref": "#/components/schemas/Pet"}}
     document, problems = resolving(api({"$ref": reference}, schemas=schemas, x=alias))
@@ -340,7 +338,7 @@ def test_a_pointer_through_a_reference_is_followed(resolving: Resolve) -> None:
     assert schema_of(document) == {"$ref": "#/components/schemas/Owner/properties/name"}
 
 
-def test_mappings_of_discriminators_follow_their_files(resolving: Resolve) -> None:
+def test_discriminator_mappings_are_resolved_relative_to_their_file(resolving: Resolve) -> None:
     schema = {"discriminator": {"propertyName": "t", "mapping": {"a": "pet.yaml#/A", "b": "B"}}}
     document, problems = resolving(api(schema), pet="A: {type: object}\n")
     assert problems == []
@@ -348,7 +346,7 @@ def test_mappings_of_discriminators_follow_their_files(resolving: Resolve) -> No
     assert mapping == {"a": "#/x-mcpgen-files/pet.yaml/A", "b": "B"}
 
 
-def test_swagger_has_its_own_places(resolving: Resolve) -> None:
+def test_swagger_references_are_checked_for_their_kind(resolving: Resolve) -> None:
     document, (problem,) = resolving(
         "swagger: '2.0'\ninfo: {title: T, version: '1'}\n"
         "paths:\n  /a:\n    post:\n      parameters:\n"
@@ -360,7 +358,7 @@ def test_swagger_has_its_own_places(resolving: Resolve) -> None:
     assert [out.operation for out in document.skipped] == ["POST /a"]
 
 
-def test_what_has_the_wrong_shape_costs_its_operation(resolving: Resolve) -> None:
+def test_a_value_of_the_wrong_type_skips_its_operation(resolving: Resolve) -> None:
     root = api({"properties": ["a"]})
     root["paths"]["/worse"] = {"get": 7, "post": None, "put": OK}
     document, problems = resolving(root)
@@ -369,7 +367,7 @@ def test_what_has_the_wrong_shape_costs_its_operation(resolving: Resolve) -> Non
 
 
 @pytest.mark.parametrize("key", ["paths", "components"])
-def test_a_root_without_its_maps_is_an_error(resolving: Resolve, key: str) -> None:
+def test_a_root_key_of_the_wrong_type_is_an_error(resolving: Resolve, key: str) -> None:
     _, problems = resolving(api({}) | {key: [1]})
     assert (problems[0].code, problems[0].severity) == ("wrong-shape", Severity.ERROR)
 
@@ -382,7 +380,7 @@ def test_relative_references_of_a_fetched_document_are_not_fetched(resolving: Re
     assert [(p.code, p.severity) for p in problems] == [("remote-ref", Severity.ERROR)]
 
 
-def test_a_map_that_would_hold_itself_has_an_end(resolving: Resolve) -> None:
+def test_a_map_that_refers_into_itself_is_a_cycle(resolving: Resolve) -> None:
     document, (problem,) = resolving(api({"properties": {"$ref": "#/paths"}}))
     assert (problem.code, problem.severity) == ("ref-cycle", Severity.WARNING)
     assert [out.operation for out in document.skipped] == ["GET /bad"]
@@ -395,7 +393,7 @@ def test_a_map_that_would_hold_itself_has_an_end(resolving: Resolve) -> None:
 
 
 @pytest.mark.parametrize("others", [{}, {"responses": {"x": {"$ref": "#/components/schemas/B"}}}])
-def test_components_that_refer_into_themselves_are_decided_in_time(
+def test_components_that_refer_into_themselves_are_resolved_in_bounded_time(
     tmp_path: Path, others: dict[str, Any]
 ) -> None:
     """Each reference on the way to a place was followed again, at every level of the recursion."""

@@ -47,13 +47,13 @@ def refused(content: str | bytes, name: str = "api", **limits: int) -> list[Diag
     return list(problems)
 
 
-def test_yaml_and_json_are_told_apart_by_content(read: Callable[..., Document]) -> None:
+def test_yaml_and_json_are_detected_by_content(read: Callable[..., Document]) -> None:
     as_json = '{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {}}'
     assert read(SMALL).root == read(as_json).root
     assert read(SMALL).version == "3.1"
 
 
-def test_json_escapes_that_yaml_refuses_are_read(read: Callable[..., Document]) -> None:
+def test_json_escapes_that_yaml_rejects_are_accepted(read: Callable[..., Document]) -> None:
     text = '{"openapi": "3.0.0", "x-a": "\\ud83d\\ude00\\/"}'
     assert read(text).root["x-a"] == "\U0001f600/"
 
@@ -90,12 +90,12 @@ def test_scalars_have_the_types_of_yaml_1_2(
     assert type(found) is type(value)
 
 
-def test_keys_are_strings_as_they_are_written(read: Callable[..., Document]) -> None:
+def test_keys_are_strings_in_their_original_spelling(read: Callable[..., Document]) -> None:
     document = read("openapi: 3.0.0\nx-a: {200: a, 0x10: b, null: c, 1.0: d, on: e}\n")
     assert list(document.root["x-a"]) == ["200", "0x10", "null", "1.0", "on"]
 
 
-def test_merge_keys_add_what_is_not_written(read: Callable[..., Document]) -> None:
+def test_merge_keys_do_not_override_explicit_keys(read: Callable[..., Document]) -> None:
     document = read(
         "openapi: 3.0.0\nx-a: &a {p: 1, q: 1}\nx-b: &b {q: 2, r: 2}\nx-c:\n  p: 3\n  <<: [*a, *b]\n"
     )
@@ -137,7 +137,9 @@ def test_unicode_encodings_are_recognised(read: Callable[..., Document], encodin
         ("a: 1\n---\nb: 1\n", "yaml-documents", 2, 1),
     ],
 )
-def test_a_refusal_names_its_place(content: str | bytes, code: str, line: int, column: int) -> None:
+def test_an_invalid_document_is_reported_with_its_location(
+    content: str | bytes, code: str, line: int, column: int
+) -> None:
     (problem,) = refused(content)
     assert problem.at is not None
     assert (problem.code, problem.at.line, problem.at.column) == (code, line, column)
@@ -145,7 +147,7 @@ def test_a_refusal_names_its_place(content: str | bytes, code: str, line: int, c
     assert problem.help
 
 
-def test_both_places_of_a_duplicate_key_are_named() -> None:
+def test_both_locations_of_a_duplicate_key_are_reported() -> None:
     for content in ("a:\n  b: 1\n  c: 1\n  b: 2\n", '{"a": {\n  "b": 1,\n "c": 1,\n  "b": 2}}'):
         (problem,) = refused(content)
         assert problem.at is not None
@@ -156,7 +158,7 @@ def test_both_places_of_a_duplicate_key_are_named() -> None:
 @pytest.mark.parametrize(
     "content", ["a: {b: 1, b: 1}\nc:\nc: [2]\n", '{"a": {"b": 1, "b": 1}, "c": null, "c": [2]}']
 )
-def test_duplicate_keys_of_one_meaning_are_repaired(content: str) -> None:
+def test_duplicate_keys_with_equal_values_are_repaired(content: str) -> None:
     problems = Problems()
     value = read_source_file(content.encode(), "x", problems, Limits()).value
     assert value == {"a": {"b": 1}, "c": [2]}
@@ -167,20 +169,20 @@ def test_duplicate_keys_of_one_meaning_are_repaired(content: str) -> None:
     "content",
     ['{"a":' * 300 + "1" + "}" * 300, "[" * 200_000, "a: " + "[" * 300 + "]" * 300, '"' + "[" * 9],
 )
-def test_depth_is_bounded(content: str) -> None:
+def test_nesting_depth_is_limited(content: str) -> None:
     assert refused(content)[0].code in {"too-deep", "yaml-syntax"}
 
 
-def test_depth_counts_what_aliases_add() -> None:
+def test_nesting_depth_includes_aliases() -> None:
     chain = "x0: &x0 [1]\n" + "".join(f"x{n}: &x{n} [*x{n - 1}]\n" for n in range(1, 40))
     assert refused(chain, max_depth=30)[0].code == "too-deep"
 
 
-def test_brackets_in_strings_are_no_depth(read: Callable[..., Document]) -> None:
+def test_brackets_in_strings_do_not_count_as_nesting(read: Callable[..., Document]) -> None:
     read('{"openapi": "3.0.0", "x-a": "' + '[{\\"' * 5000 + '"}')
 
 
-def test_alias_bombs_are_refused_before_they_grow() -> None:
+def test_alias_bombs_are_rejected_before_expansion() -> None:
     lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 200)]
     assert refused("\n".join(lines))[0].code == "yaml-expansion"
@@ -190,7 +192,7 @@ def test_unclosed_escapes_take_linear_time() -> None:
     assert refused('{"a": ' + '\\"' * 500_000)[0].code == "json-syntax"
 
 
-def test_a_yaml_file_may_use_flow_style_that_is_no_json() -> None:
+def test_a_yaml_file_can_use_flow_style_that_is_not_json() -> None:
     content = b'{"openapi": "3.0.0", "paths": {},} # trailing comma\n'
     problems = Problems()
     assert read_source_file(content, "a.yaml", problems, Limits()).value["paths"] == {}
@@ -210,7 +212,7 @@ def test_a_yaml_file_may_use_flow_style_that_is_no_json() -> None:
         ("<html><body>Not found</body></html>", "not-an-api-description", "a string"),
     ],
 )
-def test_what_is_no_supported_description_says_what_it_is(
+def test_an_unsupported_description_is_reported_by_its_format(
     tmp_path: Path, content: str, code: str, said: str
 ) -> None:
     file = tmp_path / "x.yaml"
@@ -234,12 +236,14 @@ def test_what_is_no_supported_description_says_what_it_is(
         ("openapi: 3.1.0-rc1", "3.1"),
     ],
 )
-def test_supported_versions(read: Callable[..., Document], line: str, version: str) -> None:
+def test_supported_versions_are_recognised(
+    read: Callable[..., Document], line: str, version: str
+) -> None:
     assert read(line + "\n").version == version
 
 
 @pytest.mark.parametrize("name", ["absent.yaml", ".", "a\0b"])
-def test_what_cannot_be_opened_is_one_diagnostic(
+def test_an_unreadable_file_is_one_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -249,7 +253,7 @@ def test_what_cannot_be_opened_is_one_diagnostic(
     assert [problem.code for problem in problems] == ["unreadable"]
 
 
-def test_size_is_bounded(tmp_path: Path) -> None:
+def test_document_size_is_limited(tmp_path: Path) -> None:
     file = tmp_path / "x.yaml"
     file.write_text(SMALL)
     problems = Problems()
@@ -280,7 +284,7 @@ paths:
         ("/paths/~1pets/get/responses/200", 4, 5, 3),
     ],
 )
-def test_yaml_places(
+def test_yaml_nodes_are_located(
     read: Callable[..., Document], pointer: str, line: int, column: int, width: int
 ) -> None:
     at = read(PLACED).locate(pointer)
@@ -289,7 +293,7 @@ def test_yaml_places(
     assert at.excerpt == PLACED.splitlines()[line - 1]
 
 
-def test_json_places(read: Callable[..., Document]) -> None:
+def test_json_nodes_are_located(read: Callable[..., Document]) -> None:
     text = json.dumps(
         {"openapi": "3.0.0", "paths": {"/pets": {"get": {"tags": ["a", {"b": 'c"d'}]}}}}, indent=1
     )
@@ -300,7 +304,7 @@ def test_json_places(read: Callable[..., Document]) -> None:
     assert text.splitlines()[at.line - 1][at.column - 1 :][: at.width] == '"/pets"'
 
 
-def test_a_long_line_is_shown_in_part(read: Callable[..., Document]) -> None:
+def test_a_long_line_is_truncated_in_the_excerpt(read: Callable[..., Document]) -> None:
     text = json.dumps({"openapi": "3.0.0", "x-pad": ["p"] * 5000, "x-end": "here"})
     at = read(text).locate("/x-end")
     assert len(at.excerpt) <= 200
@@ -312,7 +316,7 @@ def test_an_excerpt_never_shows_a_password_in_a_url(read: Callable[..., Document
     assert "s3cret" not in at.excerpt
 
 
-def test_the_slow_parser_reads_the_same(
+def test_the_python_yaml_parser_agrees_with_the_c_parser(
     read: Callable[..., Document], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fast = read(PLACED)
@@ -352,7 +356,7 @@ def test_json_and_yaml_forms_agree(value: object) -> None:
 
 
 @given(json_values)
-def test_every_node_is_found_in_both_forms(value: object) -> None:
+def test_every_node_is_located_in_json_and_yaml(value: object) -> None:
     text = json.dumps({"a": value})
     if "\\" in text:
         return
@@ -380,7 +384,7 @@ def leaves(value: object, tokens: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
     | st.text("{}[]\",:&*a!<>|-?\n 1.e\\#'%@`", max_size=60).map(str.encode)
     | st.text(max_size=60).map(lambda text: ('{"' + text).encode(errors="surrogatepass"))
 )
-def test_bytes_give_a_value_or_a_rejection(content: bytes) -> None:
+def test_any_bytes_are_parsed_or_rejected(content: bytes) -> None:
     problems = Problems()
     try:
         read_source_file(content, "a.yaml", problems, Limits())
@@ -461,7 +465,7 @@ def test_a_url_is_fetched_and_named_without_its_query(origin: str, path: str) ->
         ("/cut-chunk", "IncompleteRead"),
     ],
 )
-def test_a_url_that_gives_no_document_is_one_diagnostic(origin: str, path: str, said: str) -> None:
+def test_a_url_without_a_document_is_one_problem(origin: str, path: str, said: str) -> None:
     problems = Problems()
     with pytest.raises(RejectedError):
         load(origin + path, problems)
@@ -470,7 +474,7 @@ def test_a_url_that_gives_no_document_is_one_diagnostic(origin: str, path: str, 
     assert said in problem.message
 
 
-def test_a_url_without_a_server_is_one_diagnostic() -> None:
+def test_an_unreachable_url_is_one_problem_without_credentials() -> None:
     problems = Problems()
     with pytest.raises(RejectedError):
         load("http://user:s3cret@127.0.0.1:1/x.yaml?key=s3cret", problems)
@@ -479,7 +483,7 @@ def test_a_url_without_a_server_is_one_diagnostic() -> None:
     assert "s3cret" not in repr(problem)
 
 
-def test_an_answer_beyond_the_limit_is_refused(origin: str) -> None:
+def test_a_response_above_the_size_limit_is_rejected(origin: str) -> None:
     problems = Problems()
     with pytest.raises(RejectedError):
         load(origin + "/v1/api.yaml", problems, limits=Limits(max_document_bytes=10))

@@ -34,7 +34,7 @@ def read(path: Path, text: str) -> tuple[str, object]:
     return file.content.decode(), lower(document, problems).operations[0].parameters[0].schema
 
 
-def test_credentials_are_replaced_where_they_stand_and_nowhere_else(tmp_path: Path) -> None:
+def test_only_credentials_are_redacted(tmp_path: Path) -> None:
     kept, _ = read(tmp_path / "a.yaml", DOCUMENT)
     assert f"title: {SECRET}," in kept  # the same text, where it is no credential
     assert "https://robot:REDACTED@api.example/v1" in kept
@@ -42,13 +42,13 @@ def test_credentials_are_replaced_where_they_stand_and_nowhere_else(tmp_path: Pa
     assert len(kept.splitlines()) == len(DOCUMENT.splitlines())
 
 
-def test_what_was_redacted_is_read_like_the_document_itself(tmp_path: Path) -> None:
+def test_a_redacted_document_is_parsed_without_further_changes(tmp_path: Path) -> None:
     kept, _ = read(tmp_path / "a.yaml", DOCUMENT)
     again, _ = read(tmp_path / "b.yaml", kept)
     assert again == kept
 
 
-def test_a_credential_that_cannot_be_found_in_the_text_is_refused(tmp_path: Path) -> None:
+def test_a_credential_that_cannot_be_located_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     escaped = DOCUMENT.replace(f"default: {SECRET}", f'default: "\\x73{SECRET[1:]}"')
     path.write_text(escaped)

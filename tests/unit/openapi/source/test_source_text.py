@@ -9,7 +9,7 @@ from mcpgen.openapi.source.source_text import SourceText
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("last", ["", "\n"])
-def test_a_line_ends_in_any_of_three_ways(end: str, last: str) -> None:
+def test_lines_end_with_lf_cr_or_crlf(end: str, last: str) -> None:
     source = SourceText("api.yaml", f"one{end}{end}three{last}")
     at = source.location(source.text.index("three") + 2)
     assert (at.line, at.column, at.excerpt) == (3, 3, "three")
@@ -21,6 +21,6 @@ def test_the_end_of_a_text_is_on_its_last_line() -> None:
     assert (at.line, at.column, at.excerpt) == (2, 4, "two")
 
 
-def test_what_only_python_takes_for_the_end_of_a_line_is_none() -> None:
+def test_unicode_line_separators_do_not_end_a_line() -> None:
     source = SourceText("api.yaml", "one\u2028\x0b\x85two")
     assert source.location(source.text.index("two")).line == 1

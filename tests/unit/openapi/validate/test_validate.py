@@ -80,11 +80,11 @@ GET = "/paths/~1pets~1{id}/get"
 
 
 @pytest.mark.parametrize("version", ["3.0.3", "3.1.0", "3.2.0"])
-def test_a_good_document_is_silent(validating: Validate, version: str) -> None:
+def test_a_valid_document_has_no_problems(validating: Validate, version: str) -> None:
     assert validating(GOOD | {"openapi": version}, external_validator=True) == []
 
 
-def test_a_good_swagger_document_is_silent(validating: Validate) -> None:
+def test_a_valid_swagger_document_has_no_problems(validating: Validate) -> None:
     assert validating(SWAGGER, external_validator=True) == []
 
 
@@ -112,7 +112,7 @@ def test_a_good_swagger_document_is_silent(validating: Validate) -> None:
         ),
     ],
 )
-def test_a_departure_from_the_schema_is_a_warning_at_its_place(
+def test_a_schema_violation_is_a_warning_at_its_location(
     validating: Validate, root: dict[str, Any], pointer: str, said: str
 ) -> None:
     found = [problem for problem in validating(root) if problem.code == "openapi-schema"]
@@ -120,7 +120,7 @@ def test_a_departure_from_the_schema_is_a_warning_at_its_place(
     assert any(p.at and p.at.pointer == pointer and said in p.message for p in found), found
 
 
-def test_alternatives_of_a_schema_are_told_by_the_one_that_was_meant(validating: Validate) -> None:
+def test_a_violation_of_alternatives_is_reported_for_the_closest_one(validating: Validate) -> None:
     root = changed("/components/securitySchemes/key", {"type": "apiKey", "name": "X-Key"})
     (problem,) = validating(root | {"openapi": "3.0.0"})
     assert problem.message == "missing key `in`"
@@ -131,7 +131,7 @@ def test_a_value_in_a_message_is_short(validating: Validate) -> None:
     assert "xxx" not in problem.message
 
 
-def test_a_repeated_warning_is_counted_after_a_while(validating: Validate) -> None:
+def test_repeated_warnings_are_counted_above_a_limit(validating: Validate) -> None:
     responses = {str(status): {} for status in range(200, 290)}
     found = validating(changed(f"{GET}/responses", responses))
     assert sum(problem.code == "openapi-schema" for problem in found) == 50
@@ -146,7 +146,9 @@ def test_a_document_without_operations_is_an_error(validating: Validate) -> None
 
 
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
-def test_an_operation_without_responses_is_left_out(validating: Validate, version: str) -> None:
+def test_an_operation_without_responses_is_an_error_before_3_1(
+    validating: Validate, version: str
+) -> None:
     root = SWAGGER if version == "2.0" else SWAGGER | {"openapi": "3.0.0"}
     if version == "3.0":
         del root["swagger"]
@@ -154,11 +156,11 @@ def test_an_operation_without_responses_is_left_out(validating: Validate, versio
     assert ("no-responses", Severity.ERROR) in [(p.code, p.severity) for p in found]
 
 
-def test_responses_may_be_missing_since_3_1(validating: Validate) -> None:
+def test_responses_are_optional_since_3_1(validating: Validate) -> None:
     assert validating(changed(f"{GET}/responses", ...)) == []
 
 
-def test_both_places_of_a_duplicate_operation_id_are_named(validating: Validate) -> None:
+def test_both_locations_of_a_duplicate_operation_id_are_reported(validating: Validate) -> None:
     again = copy.deepcopy(GOOD["paths"]["/pets/{id}"]["get"])
     (problem,) = validating(changed("/paths/~1pets~1{id}/put", again))
     assert (problem.code, problem.severity) == ("duplicate-operation-id", Severity.ERROR)
@@ -167,14 +169,14 @@ def test_both_places_of_a_duplicate_operation_id_are_named(validating: Validate)
     assert "/paths/~1pets~1{id}/get/operationId" in problem.message
 
 
-def test_one_path_item_under_two_paths_has_no_duplicate(validating: Validate) -> None:
+def test_a_path_item_used_by_two_paths_is_not_a_duplicate(validating: Validate) -> None:
     item = {"get": {"operationId": "ping", "responses": {"200": {"description": "ok"}}}}
     root = changed("/components/pathItems/Ping", item)
     root["paths"] = {path: {"$ref": "#/components/pathItems/Ping"} for path in ("/a", "/b")}
     assert validating(root) == []
 
 
-def test_paths_that_differ_only_in_names_are_told(validating: Validate) -> None:
+def test_paths_that_differ_only_in_parameter_names_are_reported(validating: Validate) -> None:
     item = copy.deepcopy(GOOD["paths"]["/pets/{id}"])
     item["get"] |= {"operationId": "other"}
     item["get"]["parameters"][0]["name"] = "name"
@@ -200,7 +202,7 @@ SECRET = "s3cr3t-0123456789abcdef"
         ("/x-old", {"note": "AKIA" + "ABCDEFGH12345678"}),
     ],
 )
-def test_a_credential_is_told_and_never_shown(
+def test_a_credential_is_reported_and_not_shown(
     validating: Validate, pointer: str, value: object
 ) -> None:
     found = [p for p in validating(changed(pointer, value)) if p.code == "secret-in-document"]
@@ -221,7 +223,7 @@ def test_a_credential_is_told_and_never_shown(
         ("/components/schemas/A", {"properties": {"id": {"default": SECRET}}}),
     ],
 )
-def test_what_is_no_credential_is_not_told(
+def test_a_value_that_is_not_a_credential_is_not_reported(
     validating: Validate, pointer: str, value: object
 ) -> None:
     assert "secret-in-document" not in {p.code for p in validating(changed(pointer, value))}
@@ -243,7 +245,7 @@ def test_what_is_no_credential_is_not_told(
         (f"{GET}/parameters/0/name", "\u0456d", "mixed-script"),
     ],
 )
-def test_text_that_misleads_is_told(
+def test_misleading_text_is_reported(
     validating: Validate, pointer: str, text: str, code: str
 ) -> None:
     assert code in {p.code for p in validating(changed(pointer, text))}
@@ -260,29 +262,29 @@ def test_text_that_misleads_is_told(
         "Use <system> as the name of the host",
     ],
 )
-def test_honest_text_is_not_told(validating: Validate, text: str) -> None:
+def test_ordinary_text_is_not_reported(validating: Validate, text: str) -> None:
     assert validating(changed(f"{GET}/description", text)) == []
 
 
-def test_a_name_in_one_script_is_not_told(validating: Validate) -> None:
+def test_a_name_in_one_script_is_not_reported(validating: Validate) -> None:
     assert validating(changed(f"{GET}/operationId", "\u0444\u0443\u043d")) == []
 
 
-def test_a_document_cannot_call_a_deletion_harmless(validating: Validate) -> None:
+def test_a_deletion_annotated_as_harmless_is_reported(validating: Validate) -> None:
     root = changed("/paths/~1pets~1{id}/delete", {"responses": {"200": {"description": "gone"}}})
     hints = {"readOnlyHint": True, "destructiveHint": False}
     root["paths"]["/pets/{id}"]["delete"]["x-mcp"] = {"annotations": hints}
     assert [p.code for p in validating(root)] == ["annotation-contradiction"] * 2
 
 
-def test_the_outside_judge_warns_and_never_stops(validating: Validate) -> None:
+def test_the_external_validator_reports_only_warnings(validating: Validate) -> None:
     root = changed(f"{GET}/parameters/0/schema/default", 7)
     (problem,) = validating(root, external_validator=True)
     assert (problem.code, problem.severity) == ("outside-judge", Severity.WARNING)
     assert validating(root, external_validator=True, max_validated_bytes=100) == []
 
 
-def test_the_outside_judge_is_not_asked_about_an_unsafe_document(
+def test_the_external_validator_is_not_run_on_an_unsafe_document(
     validating: Validate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -293,7 +295,7 @@ def test_the_outside_judge_is_not_asked_about_an_unsafe_document(
     assert "remote-ref" in found
 
 
-def test_the_judge_opens_nothing_that_a_document_names(tmp_path: Path) -> None:
+def test_the_external_validator_opens_no_referenced_files(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"get": {"operationId": "SECRET"}}')
     root = GOOD | {"paths": {"/a": {"$ref": (tmp_path / "x.json").as_uri()}}}
     judgement = start_validation(root).join()
@@ -328,7 +330,9 @@ while not (here / "told").exists():
 """
 
 
-def test_a_verdict_is_kept_by_content(program: Callable[[str], None], tmp_path: Path) -> None:
+def test_a_validation_result_is_cached_by_content(
+    program: Callable[[str], None], tmp_path: Path
+) -> None:
     program(LOGS + OBJECTS)
     verdict = ExternalResult((ExternalFinding(("info",), "no title"),))
     cache = tmp_path / "cache"
@@ -339,7 +343,7 @@ def test_a_verdict_is_kept_by_content(program: Callable[[str], None], tmp_path: 
 
 
 @pytest.mark.parametrize("padding", [0, 1_500_000], ids=["small", "more than a pipe holds"])
-def test_the_caller_goes_on_while_the_validator_works(
+def test_the_external_validator_runs_in_the_background(
     program: Callable[[str], None], tmp_path: Path, padding: int
 ) -> None:
     program(WAITS + OBJECTS)
@@ -356,7 +360,7 @@ def test_the_caller_goes_on_while_the_validator_works(
     assert list(problems) == [problem]
 
 
-def test_what_later_stages_find_hides_no_objection(
+def test_problems_of_later_stages_do_not_hide_validator_warnings(
     program: Callable[[str], None], tmp_path: Path
 ) -> None:
     program(OBJECTS)
@@ -378,7 +382,7 @@ def test_what_later_stages_find_hides_no_objection(
         (SLOW, "it took more than 5 seconds"),
     ],
 )
-def test_a_judge_that_gives_up_is_a_note_and_is_not_kept(
+def test_a_failing_validator_is_a_note_and_is_not_cached(
     program: Callable[[str], None],
     validating: Validate,
     tmp_path: Path,
@@ -393,7 +397,7 @@ def test_a_judge_that_gives_up_is_a_note_and_is_not_kept(
     assert not cache.exists()
 
 
-def test_a_judge_that_hangs_is_stopped(
+def test_a_validator_that_hangs_is_stopped(
     program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program("while True: pass")
@@ -402,7 +406,7 @@ def test_a_judge_that_hangs_is_stopped(
     assert "0.1 seconds" in start_validation(GOOD).join().failure
 
 
-def test_a_document_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_validation_of_a_large_document_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The validator takes about 10 ms for an operation of this document."""
     monkeypatch.setattr(judging, "_SECONDS", 1)
     assert "1 seconds" in start_validation(synthetic(10_000)).join().failure
@@ -434,7 +438,7 @@ print(started[0].pid, flush=True)
         "os.kill(os.getpid(), signal.SIGINT)",
     ],
 )
-def test_the_validator_ends_with_the_process_that_asked(tmp_path: Path, end: str) -> None:
+def test_the_validator_exits_with_its_parent_process(tmp_path: Path, end: str) -> None:
     hangs = tmp_path / "hangs.py"
     hangs.write_text("import time\nwhile True: time.sleep(60)\n")
     command = [sys.executable, "-c", ENDS + end, hangs]
@@ -447,7 +451,7 @@ def test_the_validator_ends_with_the_process_that_asked(tmp_path: Path, end: str
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 @pytest.mark.parametrize("end", ["SIGTERM", "SIGKILL"])
-def test_the_validator_of_a_killed_process_ends_after_its_time(end: str) -> None:
+def test_the_validator_of_a_killed_process_exits_after_its_timeout(end: str) -> None:
     ends = ENDS.replace("600", "1") + f"os.kill(os.getpid(), signal.{end})"
     command = [sys.executable, "-c", ends, judging._PROGRAM]
     asks = subprocess.run(

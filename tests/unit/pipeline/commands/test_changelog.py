@@ -49,7 +49,9 @@ def commit(project: Path, message: str = "x") -> None:
         subprocess.run(["git", "-C", str(project), *arguments], check=True, capture_output=True)
 
 
-def test_without_git_what_was_generated_last_counts(project: Path, compare: Compare) -> None:
+def test_without_git_changelog_compares_with_the_last_generate(
+    project: Path, compare: Compare
+) -> None:
     assert rules(compare()) == []
     edit(project, "operationId: listOrders", "operationId: listOrders\n      deprecated: true")
     edit(project, "{type: integer}}]", "{type: integer, minimum: 1}}]")
@@ -58,7 +60,7 @@ def test_without_git_what_was_generated_last_counts(project: Path, compare: Comp
     assert "input-constraint-narrowed" in rules(report)
 
 
-def test_what_is_committed_counts_after_generating_too(
+def test_changelog_compares_with_the_last_commit(
     project: Path, compare: Compare, regenerate: Callable[..., Report]
 ) -> None:
     commit(project)
@@ -72,7 +74,7 @@ def test_what_is_committed_counts_after_generating_too(
     assert rules(compare("HEAD~1")) == ["input-constraint-narrowed"]
 
 
-def test_generate_tells_the_changes_and_its_dry_run_too(
+def test_generate_and_its_dry_run_report_the_changes(
     project: Path, regenerate: Callable[..., Report]
 ) -> None:
     edit(project, "operationId: getPet", "operationId: fetchPet")
@@ -83,7 +85,7 @@ def test_generate_tells_the_changes_and_its_dry_run_too(
         assert "{name: fetch_pet, aliases: [get_pet]}" in change.message
 
 
-def test_the_offered_entry_takes_the_new_name_and_keeps_the_old_one(
+def test_the_suggested_alias_entry_renames_the_tool_and_keeps_the_old_name(
     project: Path, compare: Compare
 ) -> None:
     edit(project, "operationId: getPet", "operationId: fetchPet")
@@ -97,7 +99,7 @@ def test_the_offered_entry_takes_the_new_name_and_keeps_the_old_one(
     assert report.changelog.level is Level.MINOR
 
 
-def test_the_manifest_gives_rules_other_levels(project: Path, compare: Compare) -> None:
+def test_the_manifest_can_override_the_level_of_a_rule(project: Path, compare: Compare) -> None:
     edit(project, "{type: integer}}]", "{type: integer, minimum: 1}}]")
     with (project / "mcpgen.yaml").open("a") as manifest:
         manifest.write("changelog: {input-constraint-narrowed: patch}\n")
@@ -115,14 +117,16 @@ def test_the_manifest_gives_rules_other_levels(project: Path, compare: Compare) 
         (Level.PATCH, "findings"),
     ],
 )
-def test_a_level_fails_the_run(
+def test_a_change_at_the_fail_on_level_fails_the_run(
     project: Path, compare: Compare, fail_on: Level | None, outcome: str
 ) -> None:
     edit(project, "{type: integer}}]", "{type: integer, minimum: 1}}]")
     assert compare(fail_on=fail_on).outcome == outcome
 
 
-def test_a_lower_level_does_not_fail_the_run(project: Path, compare: Compare) -> None:
+def test_a_change_below_the_fail_on_level_does_not_fail_the_run(
+    project: Path, compare: Compare
+) -> None:
     edit(project, "summary: Fetch one pet", "summary: Fetch a pet")
     assert compare(fail_on=Level.MINOR).outcome == "done"
 
@@ -135,7 +139,7 @@ def store_surface(project: Path, path: Path) -> None:
     (project / LISTING).unlink()
 
 
-def test_a_folder_and_a_file_are_compared_with(
+def test_changelog_compares_with_a_folder_or_a_file(
     project: Path, compare: Compare, tmp_path: Path
 ) -> None:
     earlier = shutil.copytree(project, tmp_path / "earlier")
@@ -148,7 +152,7 @@ def test_a_folder_and_a_file_are_compared_with(
         assert (report.since, rules(report)) == (against, ["description"])
 
 
-def test_a_revision_with_a_stored_surface_is_compared_with(
+def test_changelog_compares_with_a_revision_that_has_a_stored_surface(
     project: Path, compare: Compare, regenerate: Callable[..., Report]
 ) -> None:
     store_surface(project, project / STORED_SURFACE)
@@ -161,7 +165,7 @@ def test_a_revision_with_a_stored_surface_is_compared_with(
     assert rules(compare("HEAD")) == ["description"]
 
 
-def test_a_file_that_is_no_surface_is_refused(project: Path, compare: Compare) -> None:
+def test_a_file_that_is_not_a_surface_is_rejected(project: Path, compare: Compare) -> None:
     report = compare(str(project / LISTING))
     assert (report.outcome, report.changelog) == ("rejected", None)
     (problem,) = report.problems
@@ -170,9 +174,7 @@ def test_a_file_that_is_no_surface_is_refused(project: Path, compare: Compare) -
 
 
 @pytest.mark.parametrize("content", [b"[", b"[1]", b"[]", b"[\n<<<<<<< ours\n]\n"])
-def test_a_damaged_list_of_tools_is_never_unchanged(
-    project: Path, compare: Compare, content: bytes
-) -> None:
+def test_a_damaged_listing_is_rejected(project: Path, compare: Compare, content: bytes) -> None:
     (project / LISTING).write_bytes(content)
     commit(project)
     report = compare("HEAD")
@@ -181,9 +183,7 @@ def test_a_damaged_list_of_tools_is_never_unchanged(
 
 
 @pytest.mark.parametrize("revision", ["no-such-branch", "--help", "HEAD:openapi.yaml"])
-def test_a_revision_that_is_none_is_an_error(
-    project: Path, compare: Compare, revision: str
-) -> None:
+def test_an_unknown_revision_is_an_error(project: Path, compare: Compare, revision: str) -> None:
     commit(project)
     report = compare(revision)
     assert (report.outcome, report.changelog) == ("usage", None)
@@ -191,7 +191,7 @@ def test_a_revision_that_is_none_is_an_error(
     assert "not a file, a folder or a git revision" in next(iter(report.problems)).message
 
 
-def test_a_revision_before_the_server_is_an_error(project: Path, compare: Compare) -> None:
+def test_a_revision_without_the_server_is_an_error(project: Path, compare: Compare) -> None:
     listing = (project / LISTING).read_bytes()
     (project / LISTING).unlink()
     commit(project)
@@ -201,13 +201,13 @@ def test_a_revision_before_the_server_is_an_error(project: Path, compare: Compar
     assert "an older mcpgen generated the server there" in next(iter(report.problems)).help
 
 
-def test_a_document_that_cannot_be_read_is_never_unchanged(project: Path, compare: Compare) -> None:
+def test_an_invalid_document_is_rejected(project: Path, compare: Compare) -> None:
     (project / "openapi.yaml").write_text("openapi: [")
     report = compare()
     assert (report.outcome, report.changelog) == ("rejected", None)
 
 
-def test_a_server_in_no_repository_is_compared_though_git_is_not_installed(
+def test_changelog_works_without_git_outside_of_a_repository(
     project: Path, compare: Compare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
@@ -234,7 +234,7 @@ def lose_the_committed_surface(project: Path) -> None:
     ids=["no git", "a repository that git refuses", "a lost content"],
 )
 @pytest.mark.parametrize("against", [None, "HEAD"])
-def test_what_is_committed_and_cannot_be_read_is_never_unchanged(
+def test_an_unreadable_commit_is_an_error(
     project: Path, compare: Compare, monkeypatch, spoil, said: str, against: str | None
 ) -> None:
     """`generate` has run: what it wrote last has every change in it, and would seem the same."""
@@ -247,7 +247,7 @@ def test_what_is_committed_and_cannot_be_read_is_never_unchanged(
     assert said in problem.message
 
 
-def test_in_a_hook_of_git_the_repository_is_the_one_around_the_server(
+def test_in_a_git_hook_changelog_uses_the_repository_of_the_server(
     project: Path, compare: Compare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit(project)

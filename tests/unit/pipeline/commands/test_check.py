@@ -35,7 +35,7 @@ def test_a_missing_generated_file_is_stale(project: Path) -> None:
     assert (report.outcome, report.stale) == ("findings", (HANDLERS,))
 
 
-def test_an_edited_generated_file_weighs_more_than_a_stale_input(project: Path) -> None:
+def test_an_edited_generated_file_takes_precedence_over_a_stale_input(project: Path) -> None:
     (project / HANDLERS).write_text("# mine\n")
     (project / "openapi.yaml").unlink()
     report = check(project)
@@ -43,7 +43,7 @@ def test_an_edited_generated_file_weighs_more_than_a_stale_input(project: Path) 
     assert (report.edited, report.stale) == ((HANDLERS,), ("openapi.yaml",))
 
 
-def test_another_version_of_a_tool_is_named(project: Path) -> None:
+def test_another_version_of_a_tool_is_reported_as_stale(project: Path) -> None:
     lock = project / "mcpgen.lock"
     lock.write_text(lock.read_text().replace('"ruff": "', '"ruff": "0.'))
     report = check(project)
@@ -54,13 +54,13 @@ def test_another_version_of_a_tool_is_named(project: Path) -> None:
     assert check(project, ignore_toolchain=True).outcome == "done"
 
 
-def test_another_version_of_mcpgen_is_never_passed_over(project: Path) -> None:
+def test_another_mcpgen_version_is_not_ignored_by_ignore_toolchain(project: Path) -> None:
     lock = project / "mcpgen.lock"
     lock.write_text(lock.read_text().replace('"mcpgen": "', '"mcpgen": "0.'))
     assert check(project, ignore_toolchain=True).stale == ("mcpgen",)
 
 
-def test_a_tool_is_not_the_only_reason_where_there_is_another(project: Path) -> None:
+def test_a_tool_version_is_not_the_only_reason_if_an_input_changed(project: Path) -> None:
     lock = project / "mcpgen.lock"
     lock.write_text(lock.read_text().replace('"ruff": "', '"ruff": "0.'))
     with (project / "openapi.yaml").open("a") as file:
@@ -69,20 +69,20 @@ def test_a_tool_is_not_the_only_reason_where_there_is_another(project: Path) -> 
     assert [message.startswith("stale because ruff 0.") for message in messages] == [True, False]
 
 
-def test_a_conflict_that_is_left_is_told(project: Path) -> None:
+def test_an_unresolved_conflict_is_reported(project: Path) -> None:
     (project / ".mcpgen/conflicts").mkdir()
     (project / ".mcpgen/conflicts/pyproject.toml").write_text("x")
     assert check(project).edited == (".mcpgen/conflicts/pyproject.toml",)
 
 
-def test_edits_of_shared_and_owned_files_are_nobodys_business(project: Path) -> None:
+def test_edits_of_merged_and_owned_files_are_ignored(project: Path) -> None:
     (project / "README.md").write_text("mine")
     (project / "src/pet_shop_mcp/handlers/__init__.py").unlink()
     (project / "Dockerfile").unlink()
     assert check(project).outcome == "done"
 
 
-def test_a_merged_lock_is_told(project: Path) -> None:
+def test_a_lock_with_merge_conflicts_is_reported(project: Path) -> None:
     lock = project / "mcpgen.lock"
     lock.write_text("<<<<<<< ours\n" + lock.read_text())
     report = check(project)
@@ -90,14 +90,14 @@ def test_a_merged_lock_is_told(project: Path) -> None:
     assert (report.outcome, report.stale) == ("conflict", ("mcpgen.lock",))
 
 
-def test_a_lost_lock_is_told(project: Path) -> None:
+def test_a_missing_lock_is_reported(project: Path) -> None:
     (project / "mcpgen.lock").unlink()
     report = check(project)
     assert [problem.code for problem in report.problems] == ["lock-lost"]
     assert (report.outcome, report.stale) == ("findings", ("mcpgen.lock",))
 
 
-def test_markers_that_are_left_are_shown(project: Path) -> None:
+def test_remaining_conflict_markers_are_reported(project: Path) -> None:
     readme = project / "README.md"
     readme.write_text("# Mine\n<<<<<<< yours\na\n=======\nb\n>>>>>>> mcpgen\n")
     report = check(project)
@@ -106,7 +106,7 @@ def test_markers_that_are_left_are_shown(project: Path) -> None:
     assert str(problem.at) == "README.md:2:1"
 
 
-def test_a_file_among_the_generated_ones_that_mcpgen_did_not_write_is_told(project: Path) -> None:
+def test_a_foreign_file_among_generated_files_is_reported(project: Path) -> None:
     (project / "src/pet_shop_mcp/_generated/notes.txt").write_text("x")
     cache = project / "src/pet_shop_mcp/_generated/__pycache__"
     cache.mkdir()
@@ -116,13 +116,13 @@ def test_a_file_among_the_generated_ones_that_mcpgen_did_not_write_is_told(proje
     assert report.outcome == "done"
 
 
-def test_nothing_is_written(project: Path) -> None:
+def test_check_writes_nothing(project: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in project.rglob("*")}
     check(project)
     assert {path: path.stat().st_mtime_ns for path in project.rglob("*")} == before
 
 
-def test_it_loads_neither_the_stages_nor_what_they_need(project: Path) -> None:
+def test_check_imports_neither_stages_nor_their_dependencies(project: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from mcpgen.pipeline.commands.check import check;"
         f"assert check(Path({str(project)!r})).outcome == 'done';"
@@ -171,7 +171,7 @@ def test_tests_that_ran_with_another_state_of_a_checkout_are_noted(
     assert notes(project) == []
 
 
-def test_of_evidence_that_no_longer_holds_no_runtime_is_told(project: Path, tmp_path: Path) -> None:
+def test_stale_evidence_is_not_compared_with_the_runtime(project: Path, tmp_path: Path) -> None:
     source = install_checkout(project, tmp_path / "checkout")
     write_evidence(project, "tests", {})
     source.write_text("A = 2\n")
@@ -179,7 +179,9 @@ def test_of_evidence_that_no_longer_holds_no_runtime_is_told(project: Path, tmp_
     assert notes(project) == []
 
 
-def test_a_release_is_told_by_its_version_alone(project: Path, tmp_path: Path) -> None:
+def test_evidence_with_a_released_mcpgen_records_only_the_version(
+    project: Path, tmp_path: Path
+) -> None:
     install_checkout(project, tmp_path / "checkout")
     (project / ".venv/lib/python3.11/site-packages/mcpgen.dist-info/direct_url.json").unlink()
     write_evidence(project, "tests", {})
@@ -200,7 +202,7 @@ TOOLS, NO_TOOLS = "<!-- mcpgen:tools -->", "<!-- /mcpgen:tools -->"
         ("\n", "\r\n", False),
     ],
 )
-def test_a_block_that_is_no_longer_kept_current_is_told(
+def test_misplaced_markers_in_the_readme_are_reported(
     project: Path, old: str, new: str, is_told: bool
 ) -> None:
     readme = project / "README.md"
@@ -212,7 +214,7 @@ def test_a_block_that_is_no_longer_kept_current_is_told(
     assert [problem.code for problem in report.problems] == ["stray-marker"] * is_told
 
 
-def test_a_block_that_the_user_does_without_is_nothing_to_tell(project: Path) -> None:
+def test_a_removed_block_in_the_readme_is_not_reported(project: Path) -> None:
     readme = project / "README.md"
     readme.write_text(readme.read_text().replace(TOOLS, "").replace(NO_TOOLS, ""))
     assert list(check(project).problems) == []

@@ -42,7 +42,7 @@ def test_a_second_run_writes_nothing(project: Path, regenerate: Regenerate) -> N
     assert times(project) == before
 
 
-def test_a_new_operation_is_one_added_block(project: Path, regenerate: Regenerate) -> None:
+def test_a_new_operation_adds_one_block(project: Path, regenerate: Regenerate) -> None:
     old = (project / HANDLERS).read_text()
     change_document(
         project,
@@ -62,14 +62,14 @@ def test_a_new_operation_is_one_added_block(project: Path, regenerate: Regenerat
     assert "src/pet_shop_mcp/_generated/tools/orders.py" not in report.written
 
 
-def test_a_tag_that_went_takes_its_files_along(project: Path, regenerate: Regenerate) -> None:
+def test_the_files_of_a_removed_tag_are_deleted(project: Path, regenerate: Regenerate) -> None:
     change_document(project, "tags: [orders]", "tags: [pets]")
     report = regenerate()
     assert "src/pet_shop_mcp/_generated/tools/orders.py" in report.deleted
     assert not (project / "src/pet_shop_mcp/_generated/tools/orders.py").exists()
 
 
-def test_arguments_keep_the_spelling_of_an_earlier_rule_for_words(
+def test_existing_argument_names_are_kept_when_the_naming_rule_changes(
     project: Path, regenerate: Regenerate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed = project / "src/pet_shop_mcp/_generated/listing.json"
@@ -94,7 +94,9 @@ def test_a_tool_keeps_its_name_when_the_operation_id_changes(
     assert [tool.name for tool in regenerate().plan.tools] == ["get_pet", "list_orders"]
 
 
-def test_a_hand_edit_is_refused_shown_and_left(project: Path, regenerate: Regenerate) -> None:
+def test_a_hand_edit_is_reported_with_a_diff_and_kept(
+    project: Path, regenerate: Regenerate
+) -> None:
     path = project / HANDLERS
     path.write_text(path.read_text().replace("pet_id", "my_id"))
     before = times(project)
@@ -115,7 +117,7 @@ def test_force_overwrites_a_hand_edit_and_keeps_a_copy(
     assert (project / f".mcpgen/rescued/{HANDLERS}.txt").read_text() == "# mine\n"
 
 
-def test_what_the_user_owns_is_never_touched(project: Path, regenerate: Regenerate) -> None:
+def test_files_owned_by_the_user_are_not_changed(project: Path, regenerate: Regenerate) -> None:
     handlers = project / "src/pet_shop_mcp/handlers/__init__.py"
     handlers.write_text("mine = 1\n")
     (project / "tests/test_custom.py").unlink()
@@ -128,7 +130,7 @@ def test_what_the_user_owns_is_never_touched(project: Path, regenerate: Regenera
     assert stranger.exists()
 
 
-def test_edits_of_a_shared_file_and_its_new_version_are_brought_together(
+def test_edits_of_a_merged_file_are_merged_with_its_new_version(
     project: Path, regenerate: Regenerate
 ) -> None:
     readme = project / "README.md"
@@ -140,7 +142,7 @@ def test_edits_of_a_shared_file_and_its_new_version_are_brought_together(
     assert "| Get a pet |" in readme.read_text()
 
 
-def test_text_inside_a_marked_block_is_overwritten_only_after_a_copy_was_kept(
+def test_text_inside_a_marked_block_is_copied_before_it_is_overwritten(
     project: Path, regenerate: Regenerate
 ) -> None:
     readme = project / "README.md"
@@ -156,9 +158,7 @@ def test_text_inside_a_marked_block_is_overwritten_only_after_a_copy_was_kept(
     assert (project / ".mcpgen/rescued/README.md.txt").read_text() == mine
 
 
-def test_a_conflict_is_told_and_holds_up_the_next_run_until_it_is_settled(
-    project: Path, regenerate: Regenerate
-) -> None:
+def test_an_unresolved_conflict_blocks_the_next_run(project: Path, regenerate: Regenerate) -> None:
     pyproject = project / "pyproject.toml"
     offered = project / ".mcpgen/conflicts/pyproject.toml"
     mine = pyproject.read_text().replace('description = "Pets"', 'description = "Mine"')
@@ -180,7 +180,9 @@ def test_a_conflict_is_told_and_holds_up_the_next_run_until_it_is_settled(
     assert (report.outcome, report.written, pyproject.read_text()) == ("done", (), mine)
 
 
-def test_the_manifest_selects(project: Path, regenerate: Regenerate) -> None:
+def test_select_in_the_manifest_filters_the_operations(
+    project: Path, regenerate: Regenerate
+) -> None:
     manifest = project / "mcpgen.yaml"
     manifest.write_text(manifest.read_text() + '\nselect:\n  - exclude: "orders"\nmodels: false\n')
     report = regenerate()
@@ -188,7 +190,7 @@ def test_the_manifest_selects(project: Path, regenerate: Regenerate) -> None:
     assert not (project / "src/pet_shop_mcp/_generated/models.py").exists()
 
 
-def test_a_dry_run_says_what_it_would_do_and_does_nothing(
+def test_a_dry_run_reports_its_changes_and_writes_nothing(
     project: Path, regenerate: Regenerate
 ) -> None:
     change_document(project, "Fetch one pet", "Get a pet")
@@ -208,7 +210,7 @@ def test_a_rejected_document_changes_nothing(project: Path, regenerate: Regenera
     assert times(project) == before
 
 
-def test_a_cut_run_is_finished_first(
+def test_an_interrupted_run_is_completed_first(
     project: Path, regenerate: Regenerate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class CutError(BaseException):
@@ -235,13 +237,13 @@ def test_a_cut_run_is_finished_first(
     assert "Get a pet" in (project / HANDLERS).read_text()
 
 
-def test_another_run_is_waited_for_by_telling(project: Path, regenerate: Regenerate) -> None:
+def test_a_concurrent_run_is_reported_as_busy(project: Path, regenerate: Regenerate) -> None:
     with lock_project(project):
         report = regenerate()
     assert (report.outcome, codes(report)) == ("interrupted", ["busy"])
 
 
-def test_a_journal_that_leads_out_is_refused_and_told(
+def test_a_journal_with_a_path_outside_the_project_is_rejected(
     project: Path, regenerate: Regenerate
 ) -> None:
     victim = project.parent / "victim.txt"
@@ -254,7 +256,9 @@ def test_a_journal_that_leads_out_is_refused_and_told(
     assert not victim.exists()
 
 
-def test_a_lock_that_leads_out_is_refused_and_told(project: Path, regenerate: Regenerate) -> None:
+def test_a_lock_with_a_path_outside_the_project_is_rejected(
+    project: Path, regenerate: Regenerate
+) -> None:
     victim = project.parent / "victim.txt"
     victim.write_text("mine")
     digest = hashlib.sha256(b"mine").hexdigest()
@@ -266,7 +270,7 @@ def test_a_lock_that_leads_out_is_refused_and_told(project: Path, regenerate: Re
     assert victim.read_text() == "mine"
 
 
-def test_what_the_disk_refuses_in_the_middle_is_not_told_as_nothing_written(
+def test_a_write_that_fails_midway_is_reported_as_interrupted(
     project: Path, regenerate: Regenerate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change_document(project, "Fetch one pet", "Get a pet")
@@ -288,7 +292,7 @@ def test_what_the_disk_refuses_in_the_middle_is_not_told_as_nothing_written(
     assert check(project).outcome == "done"
 
 
-def test_a_folder_that_mcpgen_did_not_make_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_project_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
     report = generate(tmp_path, GenerateOptions(), silent)
     assert (report.outcome, codes(report)) == ("usage", ["not-a-project"])
@@ -303,7 +307,7 @@ def test_a_folder_that_mcpgen_did_not_make_is_refused(tmp_path: Path) -> None:
         ("server: {name: a}", "add `sources`"),
     ],
 )
-def test_a_manifest_that_cannot_be_followed_is_refused(
+def test_an_invalid_manifest_is_rejected(
     project: Path, regenerate: Regenerate, manifest: str, said: str
 ) -> None:
     (project / "mcpgen.yaml").write_text(manifest)
@@ -313,7 +317,7 @@ def test_a_manifest_that_cannot_be_followed_is_refused(
 
 
 @pytest.mark.parametrize("content", [None, "name: [", ""])
-def test_other_answers_than_were_given_are_never_made_up(
+def test_missing_answers_that_were_not_the_defaults_are_an_error(
     project: Path, source: Path, cache: Path, content: str | None
 ) -> None:
     answered = {"python_version": "3.12", "github_workflow": "yes"}
@@ -331,7 +335,7 @@ def test_other_answers_than_were_given_are_never_made_up(
     assert times(target) == before
 
 
-def test_lost_answers_that_were_the_default_ones_are_written_again(
+def test_missing_answers_that_were_the_defaults_are_restored(
     project: Path, regenerate: Regenerate
 ) -> None:
     (project / ".copier-answers.yml").unlink()
@@ -339,7 +343,7 @@ def test_lost_answers_that_were_the_default_ones_are_written_again(
     assert (report.outcome, report.written) == ("done", (".copier-answers.yml",))
 
 
-def test_a_conflict_in_the_answers_is_for_a_person_to_decide(
+def test_a_merge_conflict_in_the_answers_is_reported_and_kept(
     project: Path, regenerate: Regenerate
 ) -> None:
     answers = project / ".copier-answers.yml"

@@ -25,7 +25,7 @@ def codes(report: Report) -> list[str]:
     return [problem.code for problem in report.problems if problem.severity.value == "error"]
 
 
-def test_a_project_is_made_and_told(project: Path) -> None:
+def test_new_creates_a_project_and_its_lock(project: Path) -> None:
     lock = parse_lock((project / "mcpgen.lock").read_bytes())
     assert lock.operations == {
         "openapi.yaml GET /orders": "list_orders",
@@ -67,7 +67,7 @@ def test_a_document_of_many_files_is_vendored_with_all_of_them(
     assert (again.outcome, again.written) == ("done", ())
 
 
-def test_the_folder_is_called_after_the_api(
+def test_the_default_folder_is_named_after_the_api(
     source: Path, tmp_path: Path, options: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -90,11 +90,11 @@ def test_the_folder_is_called_after_the_api(
         ("a very " * 20, "very-very-very-very-very-very"),
     ],
 )
-def test_what_a_server_is_called(title: str, name: str) -> None:
+def test_choose_server_name_derives_a_name_from_the_title(title: str, name: str) -> None:
     assert choose_server_name(title) == name
 
 
-def test_two_runs_anywhere_give_the_same_bytes(
+def test_the_output_does_not_depend_on_the_target_folder(
     project: Path, source: Path, tmp_path: Path, options: Options
 ) -> None:
     elsewhere = tmp_path / "some/other place/ä"
@@ -110,7 +110,7 @@ def tree(root: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_folder_with_files_is_left_as_it_is(
+def test_a_folder_that_contains_files_is_rejected(
     source: Path, tmp_path: Path, options: Options
 ) -> None:
     target = tmp_path / "busy"
@@ -121,13 +121,15 @@ def test_a_folder_with_files_is_left_as_it_is(
     assert tree(target) == {"notes.txt": b"mine"}
 
 
-def test_a_fresh_repository_counts_as_empty(source: Path, tmp_path: Path, options: Options) -> None:
+def test_a_new_git_repository_counts_as_an_empty_folder(
+    source: Path, tmp_path: Path, options: Options
+) -> None:
     target = tmp_path / "repository"
     (target / ".git").mkdir(parents=True)
     assert new(str(source), target, options, silent).outcome == "done"
 
 
-def test_what_a_killed_run_left_counts_as_nothing(
+def test_remains_of_a_killed_run_count_as_an_empty_folder(
     source: Path, tmp_path: Path, options: Options
 ) -> None:
     target = tmp_path / "killed"
@@ -139,7 +141,7 @@ def test_what_a_killed_run_left_counts_as_nothing(
     assert not (target / ".mcpgen/running").exists()
 
 
-def test_a_folder_that_is_filled_meanwhile_is_left_as_it_is(
+def test_a_folder_that_is_filled_during_the_run_is_rejected(
     source: Path, tmp_path: Path, options: Options
 ) -> None:
     target = tmp_path / "filled"
@@ -154,13 +156,15 @@ def test_a_folder_that_is_filled_meanwhile_is_left_as_it_is(
     assert tree(target) == {"README.md": b"of another run"}
 
 
-def test_a_file_in_the_way_is_told(source: Path, tmp_path: Path, options: Options) -> None:
+def test_a_file_at_the_target_path_is_reported(
+    source: Path, tmp_path: Path, options: Options
+) -> None:
     (tmp_path / "file").write_text("x")
     report = new(str(source), tmp_path / "file/server", options, silent)
     assert (report.outcome, codes(report)) == ("usage", ["target-unwritable"])
 
 
-def test_a_rejected_document_makes_no_folder(tmp_path: Path, options: Options) -> None:
+def test_a_rejected_document_creates_no_folder(tmp_path: Path, options: Options) -> None:
     source = tmp_path / "bad.yaml"
     source.write_text("openapi: 3.1.0\n  oops")
     report = new(str(source), tmp_path / "server", options, silent)
@@ -168,7 +172,7 @@ def test_a_rejected_document_makes_no_folder(tmp_path: Path, options: Options) -
     assert not (tmp_path / "server").exists()
 
 
-def test_a_disk_that_refuses_leaves_nothing(
+def test_a_full_disk_leaves_no_files(
     source: Path, tmp_path: Path, options: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_space(handle: int) -> None:
@@ -189,7 +193,7 @@ def test_a_disk_that_refuses_leaves_nothing(
         ({"answers": {"namespce": "x"}}, "answer"),
     ],
 )
-def test_what_cannot_be_followed_is_an_error(
+def test_invalid_options_are_rejected(
     source: Path, tmp_path: Path, options: Options, changed: dict[str, object], code: str
 ) -> None:
     report = new(str(source), tmp_path / "s", replace(options, **changed), silent)
@@ -197,7 +201,9 @@ def test_what_cannot_be_followed_is_an_error(
     assert not (tmp_path / "s").exists()
 
 
-def test_an_operation_left_out_is_fatal_only_when_strict(tmp_path: Path, options: Options) -> None:
+def test_a_skipped_operation_is_an_error_only_in_strict_mode(
+    tmp_path: Path, options: Options
+) -> None:
     source = tmp_path / "half.yaml"
     gone = 'parameters: [{$ref: "#/components/parameters/Gone"}]\n      responses: {"204"'
     source.write_text(DOCUMENT.replace('responses: {"204"', gone))
@@ -207,7 +213,7 @@ def test_an_operation_left_out_is_fatal_only_when_strict(tmp_path: Path, options
     assert (strict.outcome, "left-out" in codes(strict)) == ("rejected", True)
 
 
-def test_models_that_fail_stop_the_run_and_say_how_to_do_without(
+def test_failing_models_stop_the_run_and_suggest_no_models(
     source: Path, tmp_path: Path, options: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mcpgen.emit.models.models._CHILD", tmp_path / "gone.py")
@@ -230,7 +236,7 @@ print('{"findings": [{"tokens": ["info"], "message": "no contact"}]}')
 """
 
 
-def test_the_validator_runs_beside_planning_and_is_heard_before_writing(
+def test_the_validator_runs_during_planning_and_reports_before_writing(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []

@@ -34,7 +34,7 @@ def files(project: Path) -> dict[str, bytes]:
     }
 
 
-def test_it_has_handlers_and_nothing_of_an_api(project: Path) -> None:
+def test_a_project_without_a_document_has_handlers_and_no_api_files(project: Path) -> None:
     made = files(project)
     assert "src/notes_mcp/handlers/greeting.py" in made
     assert made["src/notes_mcp/_generated/listing.json"] == b"[]\n"
@@ -51,7 +51,7 @@ def test_generating_again_changes_nothing_and_it_is_current(project: Path) -> No
     assert check(project).outcome == "done"
 
 
-def test_what_its_owner_wrote_and_deleted_survives(project: Path) -> None:
+def test_changes_by_the_owner_are_kept(project: Path) -> None:
     handlers = project / "src" / "notes_mcp" / "handlers"
     (handlers / "greeting.py").unlink()
     (handlers / "notes.py").write_text("# mine\n", "utf-8")
@@ -63,18 +63,18 @@ def test_what_its_owner_wrote_and_deleted_survives(project: Path) -> None:
     assert sorted(path.name for path in handlers.iterdir()) == ["__init__.py", "notes.py"]
 
 
-def test_a_name_that_is_none_is_refused_and_nothing_written(tmp_path: Path) -> None:
+def test_an_invalid_name_is_rejected_and_nothing_is_written(tmp_path: Path) -> None:
     report = new_by_hand("No Name", tmp_path / "x", {}, quietly)
     assert report.outcome == "rejected"
     assert [problem.code for problem in report.problems] == ["server-name"]
     assert not (tmp_path / "x").exists()
 
 
-def test_a_folder_that_holds_something_is_refused(project: Path) -> None:
+def test_a_folder_that_contains_files_is_rejected(project: Path) -> None:
     assert new_by_hand("notes", project, {}, quietly).outcome == "usage"
 
 
-def test_selecting_operations_of_no_document_is_refused() -> None:
+def test_select_without_a_document_is_rejected() -> None:
     problems = Problems()
     manifest = b"server: {name: notes}\nsources: []\nselect:\n  - include: '*'\n"
     with pytest.raises(RejectedError):

@@ -53,7 +53,7 @@ def codes(report: FetchedPull) -> list[str]:
     return [problem.code for problem in report.problems]
 
 
-def test_the_recorded_file_is_found_beside_the_project(
+def test_the_recorded_file_is_found_relative_to_the_project(
     project: Path, source: Path, pull: Pull
 ) -> None:
     assert pull().result is PullResult.CURRENT
@@ -71,7 +71,7 @@ def test_the_recorded_file_is_found_beside_the_project(
     assert check(project).stale == ("openapi.yaml",)
 
 
-def test_generate_takes_what_was_pulled_and_forgets_that_it_was(
+def test_generate_uses_the_pulled_document_and_clears_the_mark(
     project: Path, source: Path, pull: Pull, regenerate: Callable[..., Report]
 ) -> None:
     source.write_text(NARROWER)
@@ -82,9 +82,7 @@ def test_generate_takes_what_was_pulled_and_forgets_that_it_was(
     assert check(project).outcome == "done"
 
 
-def test_a_document_that_cannot_be_served_changes_nothing(
-    project: Path, source: Path, pull: Pull
-) -> None:
+def test_an_invalid_document_changes_nothing(project: Path, source: Path, pull: Pull) -> None:
     before = tree(project)
     source.write_text("openapi: 3.1.0\ninfo: {title: Pet Shop API, version: '2'}\npaths: {}\n")
     fetched = pull()
@@ -93,7 +91,7 @@ def test_a_document_that_cannot_be_served_changes_nothing(
     assert tree(project) == before
 
 
-def test_another_source_is_recorded_without_a_path_of_this_machine(
+def test_a_source_outside_the_repository_is_recorded_without_its_path(
     project: Path, tmp_path: Path, pull: Pull
 ) -> None:
     elsewhere = tmp_path / "api" / "pets.yaml"
@@ -109,7 +107,7 @@ def test_another_source_is_recorded_without_a_path_of_this_machine(
     )
 
 
-def test_within_a_repository_the_way_to_the_source_is_recorded(
+def test_a_source_inside_the_repository_is_recorded_with_its_relative_path(
     project: Path, tmp_path: Path, pull: Pull
 ) -> None:
     (tmp_path / ".git").mkdir()
@@ -121,7 +119,7 @@ def test_within_a_repository_the_way_to_the_source_is_recorded(
     assert pull().result is PullResult.CURRENT
 
 
-def test_an_edit_of_the_vendored_document_is_refused_and_kept_by_force(
+def test_an_edited_document_is_replaced_only_with_force_and_a_copy(
     project: Path, source: Path, pull: Pull
 ) -> None:
     source.write_text(NARROWER)
@@ -135,7 +133,7 @@ def test_an_edit_of_the_vendored_document_is_refused_and_kept_by_force(
     assert (project / ".mcpgen/rescued/openapi.yaml.txt").read_text() == mine
 
 
-def test_each_edit_that_is_pulled_over_is_kept(project: Path, source: Path, pull: Pull) -> None:
+def test_each_overwritten_edit_is_copied(project: Path, source: Path, pull: Pull) -> None:
     edits = [DOCUMENT.replace("Fetch one pet", word) for word in ("Mine", "Ours", "Mine")]
     for number, edited in enumerate(edits):
         source.write_text(NARROWER.replace("minimum: 1", f"minimum: {number}"))
@@ -146,9 +144,7 @@ def test_each_edit_that_is_pulled_over_is_kept(project: Path, source: Path, pull
     assert [path.read_text() for path in kept] == [edits[1], edits[0]]
 
 
-def test_a_run_that_was_cut_meanwhile_is_not_written_over(
-    project: Path, source: Path, pull: Pull
-) -> None:
+def test_an_interrupted_run_is_not_overwritten(project: Path, source: Path, pull: Pull) -> None:
     source.write_text(NARROWER)
     fetched = pull()
     (project / ".mcpgen/journal.json").write_text("{}")
@@ -157,7 +153,7 @@ def test_a_run_that_was_cut_meanwhile_is_not_written_over(
     assert tree(project) == before
 
 
-def test_a_second_pull_before_generate_is_no_hand_edit(
+def test_a_second_pull_before_generate_is_not_a_hand_edit(
     project: Path, source: Path, pull: Pull
 ) -> None:
     source.write_text(NARROWER)
@@ -166,7 +162,7 @@ def test_a_second_pull_before_generate_is_no_hand_edit(
     assert pull().result is PullResult.CHANGED
 
 
-def test_a_project_that_changed_meanwhile_is_left_as_it_is(
+def test_a_project_that_changed_during_the_pull_is_not_written(
     project: Path, source: Path, pull: Pull
 ) -> None:
     source.write_text(NARROWER)
@@ -177,7 +173,7 @@ def test_a_project_that_changed_meanwhile_is_left_as_it_is(
     assert tree(project) == before
 
 
-def test_a_document_of_several_files_asks_for_a_folder(
+def test_a_document_of_several_files_requires_a_folder(
     project: Path, tmp_path: Path, pull: Pull
 ) -> None:
     folder = tmp_path / "docs"
@@ -244,7 +240,7 @@ def site() -> Iterator[Site]:
         thread.join()
 
 
-def test_what_the_server_still_has_is_not_sent_again(
+def test_an_unchanged_document_is_not_downloaded_again(
     project: Path, site: Site, pull: Pull, regenerate: Callable[..., Report]
 ) -> None:
     site.etag = '"v1"'
@@ -261,7 +257,7 @@ def test_what_the_server_still_has_is_not_sent_again(
     assert site.asked[-2:] == [("/pets.yaml", '"v1"'), ("/pets.yaml", '"v2"')]
 
 
-def test_the_entity_tag_of_an_edited_document_is_not_believed(
+def test_the_entity_tag_of_an_edited_document_is_not_sent(
     project: Path, site: Site, pull: Pull, regenerate: Callable[..., Report]
 ) -> None:
     site.etag = '"v1"'
@@ -285,7 +281,7 @@ def test_no_credential_of_a_url_is_recorded(project: Path, site: Site, pull: Pul
 
 
 @pytest.mark.parametrize("etag", ["v1", '"a b"', '"' + "x" * 500 + '"'])
-def test_an_entity_tag_that_is_none_is_not_kept(
+def test_an_invalid_entity_tag_is_not_recorded(
     project: Path, site: Site, pull: Pull, etag: str
 ) -> None:
     site.etag = etag
@@ -293,7 +289,7 @@ def test_an_entity_tag_that_is_none_is_not_kept(
     assert "etag" not in lock(project)
 
 
-def test_a_redirect_is_followed_within_the_origin_alone(site: Site, pull: Pull) -> None:
+def test_a_redirect_is_followed_only_within_the_origin(site: Site, pull: Pull) -> None:
     site.location = "/moved.yaml"
     assert pull(f"{site.url}/pets.yaml").outcome == "done"
     site.location = site.url.replace("127.0.0.1", "localhost") + "/moved.yaml"
@@ -304,7 +300,7 @@ def test_a_redirect_is_followed_within_the_origin_alone(site: Site, pull: Pull) 
     assert f"another origin, {site.location}" in next(iter(refused.problems)).message
 
 
-def test_nobody_who_answers_is_told_apart_from_a_wrong_document(
+def test_an_unreachable_server_is_distinguished_from_an_invalid_document(
     project: Path, site: Site, pull: Pull
 ) -> None:
     before = tree(project)

@@ -33,12 +33,12 @@ def run(project: Path, cache: Path, **more: bool) -> Report:
 
 
 @pytest.mark.usefixtures("stages_raise")
-def test_nothing_is_made_again_where_nothing_changed(project: Path, cache: Path) -> None:
+def test_nothing_is_generated_if_nothing_changed(project: Path, cache: Path) -> None:
     report = run(project, cache)
     assert (report.outcome, report.written, len(report.problems)) == ("done", (), 0)
 
 
-def test_a_run_that_knows_nothing_comes_to_the_same(project: Path, tmp_path: Path) -> None:
+def test_a_run_with_an_empty_cache_has_the_same_result(project: Path, tmp_path: Path) -> None:
     report = run(project, tmp_path / "fresh")
     assert (report.outcome, report.written, report.deleted) == ("done", (), ())
     assert report.plan is not None
@@ -46,7 +46,7 @@ def test_a_run_that_knows_nothing_comes_to_the_same(project: Path, tmp_path: Pat
 
 @pytest.mark.usefixtures("stages_raise")
 @pytest.mark.parametrize("path", ["mcpgen.yaml", "openapi.yaml", ".copier-answers.yml"])
-def test_a_changed_file_is_looked_into(project: Path, cache: Path, path: str) -> None:
+def test_a_changed_file_invalidates_the_cache(project: Path, cache: Path, path: str) -> None:
     with (project / path).open("a") as file:
         file.write("\n# changed\n")
     with pytest.raises(RanError):
@@ -54,7 +54,7 @@ def test_a_changed_file_is_looked_into(project: Path, cache: Path, path: str) ->
 
 
 @pytest.mark.usefixtures("stages_raise")
-def test_other_code_of_mcpgen_is_looked_into(
+def test_changed_mcpgen_sources_invalidate_the_cache(
     project: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changed = tmp_path / "changed.py"
@@ -66,24 +66,24 @@ def test_other_code_of_mcpgen_is_looked_into(
 
 
 @pytest.mark.usefixtures("stages_raise")
-def test_what_the_user_may_edit_needs_no_look(project: Path, cache: Path) -> None:
+def test_edits_of_user_files_do_not_invalidate_the_cache(project: Path, cache: Path) -> None:
     (project / "README.md").write_text("# Mine\n")
     (project / "Dockerfile").unlink()
     assert run(project, cache).outcome == "done"
 
 
 @pytest.mark.usefixtures("stages_raise")
-def test_what_was_asked_for_specially_is_done(project: Path, cache: Path) -> None:
+def test_strict_bypasses_the_cache(project: Path, cache: Path) -> None:
     with pytest.raises(RanError):
         run(project, cache, strict=True)
 
 
-def test_an_edited_file_is_refused_as_ever(project: Path, cache: Path) -> None:
+def test_an_edited_generated_file_is_a_conflict(project: Path, cache: Path) -> None:
     (project / "src/pet_shop_mcp/_generated/contract.json").write_text("{}")
     assert run(project, cache).outcome == "conflict"
 
 
-def test_what_is_left_out_is_told_by_every_run(project: Path, cache: Path) -> None:
+def test_skipped_operations_are_reported_by_every_run(project: Path, cache: Path) -> None:
     lost = "{type: object, properties: {x: {$ref: '#/components/schemas/Lost'}}}"
     text = (project / "openapi.yaml").read_text()
     body = f"      requestBody: {{content: {{application/json: {{schema: {lost}}}}}}}\n"
@@ -93,7 +93,7 @@ def test_what_is_left_out_is_told_by_every_run(project: Path, cache: Path) -> No
     assert told == [["unresolved-ref"]] * 3
 
 
-def test_a_file_of_a_resource_that_goes_is_missed_at_once(project: Path, cache: Path) -> None:
+def test_a_missing_resource_file_is_reported(project: Path, cache: Path) -> None:
     guide = project / "src/pet_shop_mcp/guide.md"
     guide.write_text("Read this.")
     resource = '{uri: "doc://guide", file: src/pet_shop_mcp/guide.md, title: Guide, description: G}'

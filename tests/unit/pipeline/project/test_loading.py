@@ -88,7 +88,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("handlers", "line", "why"), BROKEN.values(), ids=BROKEN)
-def test_what_stops_the_server_is_an_error_with_its_line(
+def test_a_handler_error_at_import_is_reported_with_its_line(
     project: Path, handlers: str, line: int, why: str
 ) -> None:
     write(project, handlers)
@@ -100,7 +100,9 @@ def test_what_stops_the_server_is_an_error_with_its_line(
     assert why in problem.why
 
 
-def test_an_override_that_does_not_fit_its_operation_is_an_error(project: Path, regenerate) -> None:
+def test_an_override_that_does_not_match_its_operation_is_an_error(
+    project: Path, regenerate
+) -> None:
     write(project, '@override("GET /pets/{petId}")\nasync def f(ctx: Context, call_next): ...\n')
     regenerate()
     problem = only_problem(project)
@@ -125,7 +127,7 @@ def test_a_module_that_never_ends_is_an_error(
     assert only_problem(project).why == "loading it takes more than 3 seconds"
 
 
-def test_what_only_this_machine_lacks_is_a_note(project: Path) -> None:
+def test_a_dependency_missing_only_on_this_machine_is_a_note(project: Path) -> None:
     write(project, "import os\nKEY = os.environ['A_KEY_OF_MINE']\n")
     problem = only_problem(project)
     assert problem.code == "handlers-not-loaded"
@@ -138,7 +140,7 @@ def test_what_only_this_machine_lacks_is_a_note(project: Path) -> None:
     assert only_problem(project).code == "handlers-not-loaded"
 
 
-def test_what_a_module_prints_does_not_matter(project: Path) -> None:
+def test_output_of_a_module_is_ignored(project: Path) -> None:
     write(project, "print('{')\n")
     assert check(project).outcome == "done"
 
@@ -175,7 +177,7 @@ def test_a_server_without_handlers_of_its_own_starts_no_process(
     assert not len(problems)
 
 
-def test_the_environment_reaches_the_handlers(
+def test_handlers_are_loaded_with_the_environment_of_the_user(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("A_KEY_OF_MINE", "key")

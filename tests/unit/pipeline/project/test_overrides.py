@@ -59,7 +59,9 @@ def take_argument(project: Path, parameter: str) -> None:
     (project / HANDLERS).write_text(text.replace("pet_id: int", f"pet_id: int, {parameter}"))
 
 
-def test_the_stub_passes_the_call_on_and_is_recorded(project, take_over, regenerate) -> None:
+def test_a_stub_calls_the_generated_function_and_is_recorded(
+    project, take_over, regenerate
+) -> None:
     report = take_over()
     assert (report.outcome, report.function) == ("done", "handlers/pets.py:get_pet")
     assert (
@@ -98,7 +100,7 @@ def test_a_dry_run_writes_nothing(project, take_over) -> None:
     assert tree(project) == before
 
 
-def test_an_unknown_operation_is_refused_with_a_suggestion(project, take_over) -> None:
+def test_an_unknown_operation_is_rejected_with_a_suggestion(project, take_over) -> None:
     before = tree(project)
     report = take_over("get_pets")
     (problem,) = told(report)
@@ -107,7 +109,7 @@ def test_an_unknown_operation_is_refused_with_a_suggestion(project, take_over) -
     assert tree(project) == before
 
 
-def test_a_second_stub_says_that_there_is_one(project, take_over) -> None:
+def test_a_second_stub_reports_the_existing_one(project, take_over) -> None:
     take_over()
     before = tree(project)
     report = take_over()
@@ -123,7 +125,7 @@ def test_a_second_stub_says_that_there_is_one(project, take_over) -> None:
         "import os\nX = os.sep\nfrom mcpgen.runtime import Context, override",
     ],
 )
-def test_what_a_module_holds_stays_when_a_stub_joins_it(project, take_over, text) -> None:
+def test_existing_code_of_a_module_is_kept_when_a_stub_is_added(project, take_over, text) -> None:
     (project / HANDLERS).write_text(text)
     take_over()
     joined = (project / HANDLERS).read_text()
@@ -136,7 +138,7 @@ def test_what_a_module_holds_stays_when_a_stub_joins_it(project, take_over, text
     assert check(project).outcome == "done"
 
 
-def test_a_module_that_is_no_python_is_left_alone(project, take_over) -> None:
+def test_a_module_with_a_syntax_error_is_not_changed(project, take_over) -> None:
     (project / HANDLERS).write_text("from mcpgen.runtime import override\n@override('GET")
     before = tree(project)
     report = take_over()
@@ -144,7 +146,9 @@ def test_a_module_that_is_no_python_is_left_alone(project, take_over) -> None:
     assert tree(project) == before
 
 
-def test_a_renamed_operation_id_needs_nothing(project, take_over, regenerate) -> None:
+def test_a_renamed_operation_id_does_not_affect_the_override(
+    project, take_over, regenerate
+) -> None:
     take_over()
     change(project, ("operationId: getPet", "operationId: fetchPet"))
     regenerate()
@@ -152,7 +156,9 @@ def test_a_renamed_operation_id_needs_nothing(project, take_over, regenerate) ->
     assert "get_pet" in (project / GENERATED).read_text()
 
 
-def test_a_moved_tag_and_another_order_need_nothing(project, take_over, regenerate) -> None:
+def test_a_renamed_tag_or_another_order_does_not_affect_the_override(
+    project, take_over, regenerate
+) -> None:
     take_over()
     before = (project / HANDLERS).read_bytes()
     change(project, ("tags: [pets]", "tags: [animals]"))
@@ -172,7 +178,7 @@ def imported(project: Path) -> None:
     subprocess.run([sys.executable, "-c", code], cwd=project / "src", check=True, timeout=60)
 
 
-def test_a_moved_path_is_told_with_the_operation_of_the_same_id(
+def test_a_moved_path_is_reported_with_the_operation_of_the_same_id(
     project, take_over, regenerate
 ) -> None:
     take_over()
@@ -191,7 +197,7 @@ def test_a_moved_path_is_told_with_the_operation_of_the_same_id(
     assert (checked.outcome, told(checked)) == ("findings", [removed])
 
 
-def test_a_moved_path_without_its_id_is_told_by_its_end(project, take_over, regenerate) -> None:
+def test_a_moved_path_with_another_id_is_matched_by_its_end(project, take_over, regenerate) -> None:
     take_over()
     change(
         project,
@@ -212,7 +218,7 @@ def test_an_operation_of_another_method_is_never_suggested(project, take_over, r
     )
 
 
-def test_a_deleted_operation_leaves_the_handler_and_is_told_until_it_is_gone(
+def test_an_override_of_a_removed_operation_is_reported_until_it_is_deleted(
     project, take_over, regenerate
 ) -> None:
     take_over()
@@ -229,7 +235,7 @@ def test_a_deleted_operation_leaves_the_handler_and_is_told_until_it_is_gone(
     assert not (project / ".mcpgen/overridden.json").exists()
 
 
-def test_a_changed_operation_is_told_until_it_is_accepted(
+def test_a_changed_operation_is_reported_until_it_is_acknowledged(
     project, take_over, accept, regenerate
 ) -> None:
     take_over()
@@ -259,19 +265,19 @@ def test_a_changed_operation_is_told_until_it_is_accepted(
     assert accept().written == ()
 
 
-def test_other_words_for_an_operation_do_not_matter(project, take_over, regenerate) -> None:
+def test_a_changed_summary_of_an_operation_is_ignored(project, take_over, regenerate) -> None:
     take_over()
     change(project, ("summary: Fetch one pet", "summary: Give a pet back"))
     regenerate()
     assert check(project).outcome == "done"
 
 
-def test_only_what_is_overridden_can_be_accepted(accept) -> None:
+def test_only_overridden_operations_can_be_acknowledged(accept) -> None:
     report = accept()
     assert (report.outcome, told(report)[0].code) == ("usage", "not-overridden")
 
 
-def test_a_tool_by_hand_that_the_document_adds_is_told(project, regenerate) -> None:
+def test_a_handler_tool_that_the_document_also_defines_is_reported(project, regenerate) -> None:
     (project / HANDLERS).write_text(
         "from mcpgen.runtime import Context, Features\n\nfeatures = Features()\n\n\n"
         '@features.tool()\ndef find_pet(ctx: Context) -> str:\n    """Find."""\n    return ""\n'
@@ -289,7 +295,7 @@ def test_a_tool_by_hand_that_the_document_adds_is_told(project, regenerate) -> N
     assert told(check(project)) == [twice]
 
 
-def test_an_ejected_body_is_told_when_the_generated_one_changes(
+def test_a_changed_generated_body_is_reported_for_an_ejected_override(
     project, take_over, accept, regenerate
 ) -> None:
     take_over(replaces=True)
@@ -329,7 +335,7 @@ def test_an_edit_of_a_generated_handler_moves_to_its_override(
     assert regenerate().outcome == "done"
 
 
-def test_an_edit_beside_the_handler_stays_and_is_told(project, take_over) -> None:
+def test_edits_outside_the_handler_are_kept_and_reported(project, take_over) -> None:
     generated = project / GENERATED
     edited = generated.read_text().replace("\n    return await", "\n    helper()\n    return await")
     generated.write_text(edited + "\n\ndef helper() -> None: ...\n")
@@ -349,7 +355,7 @@ def test_an_edit_beside_the_handler_stays_and_is_told(project, take_over) -> Non
     ],
     ids=["no Python", "no handler", "no UTF-8"],
 )
-def test_a_generated_module_that_is_spoilt_is_left_alone(project, take_over, edit, codes) -> None:
+def test_a_damaged_generated_module_is_not_changed(project, take_over, edit, codes) -> None:
     edited = edit((project / GENERATED).read_text())
     (project / GENERATED).write_text(edited, errors="surrogateescape")
     before = tree(project)
@@ -358,7 +364,7 @@ def test_a_generated_module_that_is_spoilt_is_left_alone(project, take_over, edi
     assert tree(project) == before
 
 
-def test_an_override_by_hand_has_to_be_recorded_and_one_that_fits_nothing_mended(
+def test_unrecorded_unknown_and_duplicate_overrides_are_reported(
     project, take_over, regenerate
 ) -> None:
     take_over()
@@ -377,7 +383,7 @@ def test_an_override_by_hand_has_to_be_recorded_and_one_that_fits_nothing_mended
     assert [problem.code for problem in told(regenerate())] == ["overridden-twice"]
 
 
-def test_what_is_remembered_survives_a_module_that_is_broken_for_a_while(
+def test_recorded_overrides_survive_a_temporarily_broken_module(
     project, take_over, regenerate
 ) -> None:
     take_over()
@@ -393,7 +399,7 @@ def test_what_is_remembered_survives_a_module_that_is_broken_for_a_while(
 
 
 @pytest.mark.parametrize("content", [None, b"{", b"<<<<<<< yours\n=======\n>>>>>>> theirs\n"])
-def test_that_nothing_is_remembered_any_more_is_told_once(
+def test_a_lost_record_of_overrides_is_reported_once(
     project, take_over, regenerate, content: bytes | None
 ) -> None:
     take_over()
@@ -408,7 +414,7 @@ def test_that_nothing_is_remembered_any_more_is_told_once(
     assert told(regenerate()) == []
 
 
-def test_a_clone_without_what_is_remembered_is_told_to_take_it_back(project, take_over) -> None:
+def test_a_clone_without_the_record_of_overrides_is_reported(project, take_over) -> None:
     take_over()
     (project / ".mcpgen/overridden.json").unlink()
     report = check(project)
@@ -418,7 +424,7 @@ def test_a_clone_without_what_is_remembered_is_told_to_take_it_back(project, tak
 
 
 @pytest.mark.parametrize("content", [None, "["])
-def test_without_a_surface_nothing_is_taken_over(project, take_over, content) -> None:
+def test_an_override_without_a_listing_is_rejected(project, take_over, content) -> None:
     listing = project / "src/pet_shop_mcp/_generated/listing.json"
     listing.unlink()
     if content:
@@ -429,7 +435,7 @@ def test_without_a_surface_nothing_is_taken_over(project, take_over, content) ->
     assert str(problem.at) == "src/pet_shop_mcp/_generated/listing.json"
 
 
-def test_what_is_remembered_survives_a_merge(project, take_over, regenerate) -> None:
+def test_recorded_overrides_survive_a_merge_conflict(project, take_over, regenerate) -> None:
     take_over()
     change(project, (PET_ID, PET_ID.replace("integer", "string")))
     remembered = project / ".mcpgen/overridden.json"
@@ -442,7 +448,7 @@ def test_what_is_remembered_survives_a_merge(project, take_over, regenerate) -> 
     assert "overridden-lost" not in codes
 
 
-def test_an_override_after_a_cut_run_takes_the_lock_of_that_run(
+def test_override_completes_an_interrupted_run_first(
     project, take_over, regenerate, monkeypatch
 ) -> None:
     change(project, ("Fetch one pet", "Give a pet back"))
@@ -505,7 +511,7 @@ WRONG = (
 )
 
 
-def test_the_type_checker_finds_wrong_uses_in_hooks_and_outdated_ones(project, regenerate) -> None:
+def test_the_type_checker_reports_invalid_and_outdated_hooks(project, regenerate) -> None:
     (project / "tests/test_custom.py").unlink()
     (project / HANDLERS).write_text(HOOKS)
     regenerate()
@@ -531,7 +537,7 @@ def test_the_type_checker_finds_wrong_uses_in_hooks_and_outdated_ones(project, r
         ("after", "output", True),
     ],
 )
-def test_a_hook_hears_of_the_change_that_it_can_see(
+def test_a_hook_is_reported_only_for_changes_that_affect_it(
     project, regenerate, accept, hook: str, changed: str, heard: bool
 ) -> None:
     (project / HANDLERS).write_text(
@@ -582,7 +588,7 @@ def test_check_imports_neither_the_handlers_nor_the_slow_libraries(project, take
     subprocess.run([sys.executable, "-c", code], cwd=project, check=True, timeout=60)
 
 
-def test_what_was_pulled_is_accepted_after_it_is_generated(
+def test_a_pulled_change_can_be_acknowledged_only_after_generate(
     project: Path, take_over, regenerate, accept
 ) -> None:
     take_over()

@@ -44,14 +44,14 @@ def figures(project: Path) -> str:
     return readme.partition(START)[2].partition(END)[0]
 
 
-def test_figures_are_told_as_far_as_there_are_any() -> None:
+def test_only_existing_test_figures_are_formatted() -> None:
     assert format_figures(FOUND) == SHOWN.rstrip("\n")
     assert format_figures({"tests": {"passed": 0, "failed": 2}}) == "Tests: 0 passed, 2 failed."
     hostile = {"tests": {"passed": "<script>"}, "cases": ["x"], "mutation": {"judged": 0}}
     assert format_figures(hostile) == "Tests: ."
 
 
-def test_figures_stay_until_the_project_changes_and_make_nothing_stale(
+def test_test_figures_are_kept_until_the_project_changes(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert figures(project) == ""
@@ -74,7 +74,7 @@ def test_figures_stay_until_the_project_changes_and_make_nothing_stale(
     assert run(["check", str(project)]) == 0
 
 
-def test_a_readme_of_the_users_own_is_left_alone(project: Path) -> None:
+def test_a_readme_without_the_block_is_not_changed(project: Path) -> None:
     for own in (b"mine\n", f"{START}no end\n".encode(), b"\xff<!-- mcpgen:tests -->"):
         (project / "README.md").write_bytes(own)
         assert show_tests(project) == ()
@@ -83,7 +83,7 @@ def test_a_readme_of_the_users_own_is_left_alone(project: Path) -> None:
     assert show_tests(project) == ()
 
 
-def test_the_block_may_stand_anywhere(project: Path) -> None:
+def test_the_test_figures_block_can_be_anywhere_in_the_readme(project: Path) -> None:
     (project / "README.md").write_text(f"mine\n{START}old\n{END}mine too\n")
 
     show_tests(project)
@@ -91,7 +91,7 @@ def test_the_block_may_stand_anywhere(project: Path) -> None:
     assert (project / "README.md").read_text() == f"mine\n{START}{SHOWN}{END}mine too\n"
 
 
-def test_only_the_readme_is_written_and_a_link_stays_one(project: Path) -> None:
+def test_only_the_readme_is_written_and_a_link_stays_a_link(project: Path) -> None:
     (project / "docs").mkdir()
     (project / "README.md").rename(project / "docs/README.md")
     (project / "README.md").symlink_to("docs/README.md")

@@ -39,13 +39,13 @@ def tool_of(make: Any, schemas: dict[str, Any]) -> Any:
         (["image/png"], "image/png"),
     ],
 )
-def test_json_is_sent_first_then_forms_then_text(
+def test_json_is_preferred_over_forms_and_forms_over_text(
     make: Any, media_types: list[str], chosen: str
 ) -> None:
     assert tool_with(make, *media_types).body[0].media_type == chosen
 
 
-def test_several_media_types_can_be_chosen_from(make: Any) -> None:
+def test_different_media_types_can_be_selected_by_an_argument(make: Any) -> None:
     tool = tool_of(make, {JSON: THING, FORM: OTHER})
     assert [argument.name for argument in tool.arguments] == ["body", "content_type"]
     listed = tool.input_schema["properties"]["content_type"]
@@ -81,7 +81,7 @@ def test_several_media_types_can_be_chosen_from(make: Any) -> None:
         ),
     ],
 )
-def test_the_media_type_is_an_argument_only_where_the_data_differ(
+def test_content_type_is_an_argument_only_if_the_schemas_differ(
     make: Any, schemas: dict[str, Any], chosen: list[str]
 ) -> None:
     tool = tool_of(make, schemas)
@@ -90,7 +90,7 @@ def test_the_media_type_is_an_argument_only_where_the_data_differ(
     assert named == (["body", "content_type"] if len(chosen) > 1 else ["body"])
 
 
-def test_a_file_by_its_encoding_alone_is_other_data_than_the_text_in_json(make: Any) -> None:
+def test_a_file_declared_only_by_its_encoding_differs_from_json_text(make: Any) -> None:
     schema = {"type": "object", "properties": {"logo": {"type": "string"}}}
     encoding = {"logo": {"contentType": "image/png, image/jpeg"}}
     content = {
@@ -103,11 +103,11 @@ def test_a_file_by_its_encoding_alone_is_other_data_than_the_text_in_json(make: 
     assert [argument.name for argument in tool.arguments] == ["body", "content_type"]
 
 
-def test_one_media_type_leaves_no_choice(make: Any) -> None:
+def test_one_media_type_adds_no_content_type_argument(make: Any) -> None:
     assert [argument.name for argument in tool_with(make, "application/json").arguments] == ["body"]
 
 
-def test_text_beside_an_object_is_checked_and_told_but_not_listed_as_a_choice(make: Any) -> None:
+def test_a_text_alternative_is_validated_but_not_listed_as_a_choice(make: Any) -> None:
     tool = tool_of(make, {JSON: THING, "application/xml": TEXT})
     assert tool.input_schema["properties"]["body"]["type"] == "object"
     assert "one string" in tool.input_schema["properties"]["content_type"]["description"]
@@ -121,7 +121,7 @@ def test_text_and_files_are_strings(make: Any, media_type: str) -> None:
     assert tool.arguments[0].annotation.source == "str"
 
 
-def test_rules_of_a_text_hold_and_what_speaks_of_its_inside_does_not(make: Any) -> None:
+def test_a_text_body_keeps_only_string_constraints(make: Any) -> None:
     ruled = {"type": "string", "minLength": 55, "pattern": "^k"}
     text = tool_with(make, "text/plain", schema=ruled).arguments[0].schema
     inside = {"type": "object", "properties": {"a": {}}, "minLength": 3}
@@ -131,12 +131,12 @@ def test_rules_of_a_text_hold_and_what_speaks_of_its_inside_does_not(make: Any) 
     assert object_.keys() == {"type", "description"}
 
 
-def test_lines_of_json_are_an_array(make: Any) -> None:
+def test_json_lines_are_an_array(make: Any) -> None:
     body = tool_with(make, "application/x-ndjson").input_schema["properties"]["body"]
     assert (body["type"], body["items"]["type"]) == ("array", "object")
 
 
-def test_form_with_files_travels_in_parts(make: Any) -> None:
+def test_a_form_with_files_is_sent_as_multipart(make: Any) -> None:
     schema = {"type": "object", "properties": {"f": {"type": "string", "format": "binary"}}}
     tool = tool_with(
         make, "application/x-www-form-urlencoded", "multipart/form-data", schema=schema
@@ -144,7 +144,7 @@ def test_form_with_files_travels_in_parts(make: Any) -> None:
     assert tool.body[0].media_type == "multipart/form-data"
 
 
-def test_body_that_nobody_can_write_leaves_its_operation_out(make: Any) -> None:
+def test_an_unsupported_body_media_type_skips_its_operation(make: Any) -> None:
     lowered = make(make.with_body({}, "multipart/mixed"))
     plan = lowered.plan()
     assert plan.tools == ()
@@ -161,7 +161,7 @@ def test_body_that_nobody_can_write_leaves_its_operation_out(make: Any) -> None:
         ("multipart/*", {"type": "object"}, "no media type that a request can have"),
     ],
 )
-def test_why_a_body_cannot_be_written_is_told(
+def test_an_unsupported_body_is_reported_with_its_reason(
     make: Any, media_type: str, schema: Any, why: str
 ) -> None:
     lowered = make(make.with_body(schema, media_type))
@@ -183,7 +183,7 @@ ROOT = {"type": "object", "properties": {"a": {"type": "string"}}}
         ({"root": ROOT}, ["root"]),
     ],
 )
-def test_parts_without_names_whose_order_is_not_known_are_left_out(
+def test_unnamed_parts_with_an_unknown_order_skip_the_operation(
     make: Any, properties: Any, required: list[str]
 ) -> None:
     schema = {"type": "object", "properties": properties, "required": required}
@@ -203,7 +203,7 @@ def with_ids(make: Any, **headers: Any) -> Any:
     return make(make.document({"requestBody": {"content": content}}, method="post"))
 
 
-def test_files_with_an_id_each_are_parts_of_one_body(make: Any) -> None:
+def test_files_with_distinct_content_ids_are_parts_of_one_body(make: Any) -> None:
     lowered = with_ids(make, one={"const": "<1@a>"}, two={"default": "<2@a>"})
     [tool] = lowered.plan().tools
     assert tool.body[0].root_part == "root"
@@ -217,7 +217,7 @@ def test_files_with_an_id_each_are_parts_of_one_body(make: Any) -> None:
         {"one": {"const": "<1@a>"}, "two": {"const": "<2@a>"}, "root": {"const": "<2@a>"}},
     ],
 )
-def test_files_without_an_id_of_their_own_are_left_out(make: Any, headers: Any) -> None:
+def test_files_without_their_own_content_id_skip_the_operation(make: Any, headers: Any) -> None:
     lowered = with_ids(make, **headers)
     assert lowered.plan().tools == ()
     assert "`Content-ID` each" in lowered.found("body-media-type")[0].help
@@ -236,7 +236,7 @@ def test_files_without_an_id_of_their_own_are_left_out(make: Any, headers: Any) 
         (["text/*", "application/a+b"], ["text/x", "application/a+b"], ["application/aab"]),
     ],
 )
-def test_the_type_of_a_body_within_a_range_is_an_argument(
+def test_a_media_type_range_adds_a_content_type_argument(
     make: Any, media_types: list[str], good: list[str], bad: list[str]
 ) -> None:
     tool = tool_with(make, *media_types, schema={"type": "string"})
@@ -245,7 +245,7 @@ def test_the_type_of_a_body_within_a_range_is_an_argument(
     assert not any(map(pattern.search, bad))
 
 
-def test_a_range_is_json_where_its_schema_is_no_string(make: Any) -> None:
+def test_a_range_with_an_object_schema_is_sent_as_json(make: Any) -> None:
     tool = tool_with(make, "*/*", schema={"type": "object"})
     assert [item.media_type for item in tool.body] == ["application/json"]
     assert "content_type" not in tool.input_schema["properties"]
@@ -298,7 +298,7 @@ SCHEMAS = {
         ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, "str | int"),
     ],
 )
-def test_types_are_spelled_for_handlers(make: Any, schema: Any, source: str) -> None:
+def test_schemas_are_converted_to_annotations(make: Any, schema: Any, source: str) -> None:
     tool = make(make.with_body(schema, schemas=SCHEMAS)).tool()
     assert tool.arguments[0].annotation.source == source
 
@@ -362,12 +362,14 @@ def test_without_models_objects_are_dictionaries(make: Any) -> None:
         ({"$ref": "#/components/schemas/Kind"}, "object"),
     ],
 )
-def test_results_have_a_class_or_are_objects(make: Any, schema: Any, source: str) -> None:
+def test_results_are_annotated_with_their_model_or_object(
+    make: Any, schema: Any, source: str
+) -> None:
     tool = make(make.with_response(schema, schemas=SCHEMAS)).tool()
     assert tool.returns.source == source
 
 
-def test_json_is_asked_for_where_there_is_json(make: Any) -> None:
+def test_accept_prefers_json(make: Any) -> None:
     content: dict[str, Any] = {"text/csv": {}, "application/json": {}, "application/hal+json": {}}
     root = make.document({"responses": {"200": {"description": "", "content": content}}})
     assert make(root).tool().accept == ("application/json", "application/hal+json")
@@ -375,7 +377,7 @@ def test_json_is_asked_for_where_there_is_json(make: Any) -> None:
     assert make(root).tool().accept == ("image/png",)
 
 
-def test_inline_object_that_is_inherited_keeps_the_class_of_its_home(make: Any) -> None:
+def test_an_inherited_inline_object_keeps_the_class_of_its_base(make: Any) -> None:
     reference = {"$ref": "#/components/schemas/Pet"}
     child = {"allOf": [reference, {"properties": {"wings": {"type": "integer"}}}]}
     schemas = {**SCHEMAS, "Bird": child}
@@ -385,7 +387,7 @@ def test_inline_object_that_is_inherited_keeps_the_class_of_its_home(make: Any) 
     assert found["Bird"]["properties"]["owner"] == {"$ref": "#/$defs/PetOwner"}
 
 
-def test_a_name_in_other_letters_than_latin_is_told_in_them_too(make: Any) -> None:
+def test_a_transliterated_name_is_described_with_the_original_name(make: Any) -> None:
     schema = {
         "type": "object",
         "properties": {

@@ -51,13 +51,13 @@ def test_the_listing_shows_the_default_of_an_optional_argument(make: Any) -> Non
     assert "ABSENT" not in handler.signature
 
 
-def test_the_generated_suite_calls_without_the_argument(make: Any) -> None:
+def test_the_generated_suite_omits_an_argument_with_a_default(make: Any) -> None:
     case = smallest(make(make.with_parameters(VERSION)).plan())
     assert case.arguments == {}
     assert case.expect["request"]["query"] == {"api-version": "2024-01-01"}
 
 
-def test_an_optional_parameter_has_no_default_that_is_sent(make: Any) -> None:
+def test_the_default_of_an_optional_parameter_is_not_sent(make: Any) -> None:
     plan = make(make.with_parameters({**VERSION, "required": False})).plan()
     assert "defaults" not in contract(plan)
     assert smallest(plan).expect["request"]["query"] == {}
@@ -77,7 +77,7 @@ def test_an_invalid_default_is_reported_once(make: Any) -> None:
     assert problem.at.pointer == "/components/parameters/v"
 
 
-def test_a_default_of_the_wrong_type_changes_nothing(make: Any) -> None:
+def test_a_default_of_the_wrong_type_is_ignored(make: Any) -> None:
     parameter = {**VERSION, "schema": {"type": "integer", "default": "many"}}
     lowered = make(make.with_parameters(parameter))
     assert lowered.tool().input_schema["required"] == ["api_version"]
@@ -93,9 +93,7 @@ def test_a_default_of_the_wrong_type_changes_nothing(make: Any) -> None:
         ("header", {"type": "string", "default": "caf\u00e9"}),
     ],
 )
-def test_a_default_that_cannot_be_sent_changes_nothing(
-    make: Any, location: str, schema: Any
-) -> None:
+def test_a_default_that_cannot_be_sent_is_ignored(make: Any, location: str, schema: Any) -> None:
     parameter = {"name": "v", "in": location, "required": True, "schema": schema}
     root = make.with_parameters(
         parameter, version="3.1.0", path="/a/{v}" if location == "path" else "/a"
@@ -117,7 +115,7 @@ def test_a_member_is_optional_for_callers_and_required_for_handlers(make: Any) -
     assert case.expect["request"]["body"] == {**case.arguments["body"], "kind": "batch"}
 
 
-def test_a_missing_member_with_a_default_is_no_negative_case(make: Any) -> None:
+def test_a_missing_member_with_a_default_has_no_negative_case(make: Any) -> None:
     plan = make(make.with_body(JOB)).plan()
     cases = read_cases(make_cases(plan, Problems()))
     assert not [case.id for case in cases if "/body/kind` breaks `required`" in case.id]
@@ -125,7 +123,7 @@ def test_a_missing_member_with_a_default_is_no_negative_case(make: Any) -> None:
 
 
 @pytest.mark.parametrize("method", ["put", "patch"])
-def test_an_update_keeps_its_required_members(make: Any, method: str) -> None:
+def test_a_body_of_put_or_patch_keeps_its_required_members(make: Any, method: str) -> None:
     tool = make(make.with_body(JOB, method=method)).tool()
     assert tool.input_schema["properties"]["body"]["required"] == ["kind", "name"]
     assert tool.members == {}
@@ -140,7 +138,7 @@ def test_alternatives_of_a_body_keep_their_required_members(make: Any) -> None:
     ("entry", "sent"),
     [("{fixed: '2020'}", {"api-version": "2020"}), ("{default: '2021'}", {"api-version": "2021"})],
 )
-def test_the_manifest_has_the_last_word(make: Any, entry: str, sent: Any) -> None:
+def test_the_manifest_overrides_the_declared_default(make: Any, entry: str, sent: Any) -> None:
     head = "server: {name: shop}\nsources: [{document: openapi.yaml}]\noperations:\n"
     text = f"{head}  GET /pets: {{parameters: {{api_version: {entry}}}}}\n"
     problems = Problems()
@@ -149,7 +147,7 @@ def test_the_manifest_has_the_last_word(make: Any, entry: str, sent: Any) -> Non
     assert smallest(plan).expect["request"]["query"] == sent
 
 
-def test_members_with_a_default_and_a_fixed_one_together(make: Any) -> None:
+def test_members_with_a_default_and_a_fixed_member_are_combined(make: Any) -> None:
     schema = {**JOB, "required": ["kind", "name"]}
     head = "server: {name: shop}\nsources: [{document: openapi.yaml}]\noperations:\n"
     text = f"{head}  POST /pets: {{parameters: {{body.name: {{fixed: night}}}}}}\n"

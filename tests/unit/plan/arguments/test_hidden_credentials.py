@@ -42,7 +42,7 @@ def found_in(make: Any, root: Any) -> tuple[HiddenCredential, ...]:
 @pytest.mark.parametrize(
     "name", ["api_key", "apikey", "X-Api-Key", "access_token", "accessToken", "auth_token"]
 )
-def test_a_name_of_a_credential_that_all_operations_share(
+def test_a_credential_name_shared_by_all_operations_is_a_secret_argument(
     make: Any, name: str, location: str
 ) -> None:
     (found,) = found_in(make, everywhere(make, parameter(name, location)))
@@ -59,14 +59,14 @@ def test_a_name_of_a_credential_that_all_operations_share(
         ("secret", "Authenticates the account."),
     ],
 )
-def test_a_common_word_with_a_description_of_a_credential(
+def test_a_common_word_described_as_a_credential_is_certain(
     make: Any, name: str, description: str
 ) -> None:
     (found,) = found_in(make, everywhere(make, parameter(name, description=description)))
     assert found.is_certain
 
 
-def test_a_common_word_without_a_description_leaves_a_doubt(make: Any) -> None:
+def test_a_common_word_without_a_description_is_uncertain(make: Any) -> None:
     (found,) = found_in(make, everywhere(make, parameter("token")))
     assert not found.is_certain
 
@@ -93,7 +93,7 @@ def test_other_tokens_and_keys_are_arguments(make: Any, name: str, description: 
     assert found_in(make, everywhere(make, parameter(name, description=description))) == ()
 
 
-def test_a_flag_is_no_secret(make: Any) -> None:
+def test_a_flag_is_not_a_secret(make: Any) -> None:
     flag = parameter("certificate.hasPrivateKey", schema={"type": "boolean"})
     assert found_in(make, everywhere(make, flag)) == ()
 
@@ -104,7 +104,7 @@ def test_a_common_word_in_one_operation_of_many_is_an_argument(make: Any) -> Non
     assert found_in(make, operations(make, described)) == ()
 
 
-def test_the_name_of_a_credential_in_a_few_operations_leaves_a_doubt(make: Any) -> None:
+def test_a_credential_name_in_few_operations_is_uncertain(make: Any) -> None:
     described: dict[str, Any] = {f"get /a{index}": {} for index in range(9)}
     about = "An access token that pre-authenticates this request, to share its link."
     described["get /file"] = {"parameters": [parameter("access_token", description=about)]}
@@ -144,14 +144,14 @@ def test_the_password_of_a_new_user_is_an_argument(make: Any) -> None:
 @pytest.mark.parametrize(
     "path", ["/oauth/token", "/auth/login", "/login", "/v1/sessions", "/password/reset", "/signup"]
 )
-def test_what_a_login_takes_is_an_argument(make: Any, path: str) -> None:
+def test_a_credential_of_a_login_operation_is_an_argument(make: Any, path: str) -> None:
     secret = {"type": "string", "description": "The client secret."}
     described = {f"post {path}": body(client_secret=secret, token=secret, password=secret)}
     described |= {"get /pets": {}, "get /toys": {}}
     assert found_in(make, operations(make, described)) == ()
 
 
-def test_a_secret_of_nearly_all_bodies_comes_from_a_setting(make: Any) -> None:
+def test_a_secret_in_nearly_all_bodies_comes_from_a_setting(make: Any) -> None:
     secret = {"type": "string", "description": "Your account's API secret."}
     described = {f"post /a{index}": body(secret=secret) for index in range(4)}
     (found,) = found_in(make, operations(make, described))
@@ -184,7 +184,7 @@ def test_a_secret_that_one_operation_requires_is_sent(make: Any) -> None:
     assert found.parameters["*"]["body.secret"]["from_environment"] == "DEMO_SECRET"
 
 
-def test_the_setting_has_a_name_of_its_own(make: Any) -> None:
+def test_a_setting_does_not_reuse_the_name_of_a_credential(make: Any) -> None:
     secret = {"type": "string", "description": "Your account's API secret."}
     described = {f"post /a{index}": body(secret=secret) for index in range(4)}
     scheme = {"secret": {"type": "apiKey", "in": "header", "name": "X-K"}}
@@ -206,7 +206,7 @@ def test_two_credentials_never_share_a_name(make: Any) -> None:
     assert member.parameters["*"]["body.api_key"]["from_environment"] == "DEMO_API_KEY"
 
 
-def test_a_long_name_is_cut(make: Any) -> None:
+def test_a_long_scheme_name_is_truncated(make: Any) -> None:
     (found,) = found_in(make, everywhere(make, parameter(f"{'a' * 300}_access_token")))
     (scheme,) = found.schemes
     assert len(scheme) <= 60
@@ -216,7 +216,7 @@ def test_a_long_name_is_cut(make: Any) -> None:
 # Headers that only a security scheme may set
 
 
-def test_an_authorization_header_without_a_scheme(make: Any) -> None:
+def test_an_authorization_header_without_a_scheme_becomes_a_bearer_scheme(make: Any) -> None:
     header = parameter("Authorization", "header", description="Bearer token")
     (found,) = found_in(make, everywhere(make, header))
     assert (found.code, found.is_certain) == ("credential-header", True)
@@ -231,7 +231,7 @@ def test_an_authorization_header_without_a_scheme(make: Any) -> None:
         {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "https://a", "scopes": {}}}},
     ],
 )
-def test_an_authorization_header_that_a_scheme_sets_is_no_finding(make: Any, scheme: Any) -> None:
+def test_an_authorization_header_that_a_scheme_sets_is_not_reported(make: Any, scheme: Any) -> None:
     header = parameter("Authorization", "header")
     root = everywhere(
         make, header, components={"securitySchemes": {"s": scheme}}, security=[{"s": []}]
@@ -239,7 +239,7 @@ def test_an_authorization_header_that_a_scheme_sets_is_no_finding(make: Any, sch
     assert found_in(make, root) == ()
 
 
-def test_an_authorization_header_beside_a_key_in_another_header(make: Any) -> None:
+def test_an_authorization_header_beside_another_key_becomes_an_api_key(make: Any) -> None:
     key = {"type": "apiKey", "in": "header", "name": "X-Key"}
     header = parameter("Authorization", "header")
     root = everywhere(
@@ -251,12 +251,12 @@ def test_an_authorization_header_beside_a_key_in_another_header(make: Any) -> No
     }
 
 
-def test_a_cookie_header_leaves_a_doubt(make: Any) -> None:
+def test_a_cookie_header_is_uncertain(make: Any) -> None:
     (found,) = found_in(make, everywhere(make, parameter("Cookie", "header")))
     assert (found.code, found.is_certain) == ("credential-header", False)
 
 
-def test_the_header_of_swagger_2_0(make: Any) -> None:
+def test_an_authorization_header_in_swagger_2_is_reported(make: Any) -> None:
     root = {
         "swagger": "2.0",
         "info": {"title": "Demo", "version": "1"},
@@ -294,7 +294,7 @@ def test_operations_that_answer_401_need_a_credential(make: Any) -> None:
     assert found.security == ({"token": ()}, {})
 
 
-def test_a_description_that_speaks_of_authentication(make: Any) -> None:
+def test_a_description_that_mentions_authentication_needs_a_credential(make: Any) -> None:
     info = {"title": "Demo", "version": "1", "description": "Send your API key as a bearer token."}
     (found,) = found_in(make, operations(make, {"get /a": {}}, info=info))
     assert found.code == "no-credentials"
@@ -303,12 +303,12 @@ def test_a_description_that_speaks_of_authentication(make: Any) -> None:
 @pytest.mark.parametrize(
     "description", ["", "Pets and owners.", "This API requires no authentication."]
 )
-def test_a_public_api_is_no_finding(make: Any, description: str) -> None:
+def test_a_public_api_is_not_reported(make: Any, description: str) -> None:
     info = {"title": "Demo", "version": "1", "description": description}
     assert found_in(make, operations(make, refused(0, 4), info=info)) == ()
 
 
-def test_a_login_that_answers_401_is_no_evidence(make: Any) -> None:
+def test_a_401_response_of_a_login_operation_is_ignored(make: Any) -> None:
     answers = {**ANSWERS, "401": {"description": "Wrong password"}}
     described = {"post /login": {"responses": answers}, "get /pets": {}, "get /toys": {}}
     assert found_in(make, operations(make, described)) == ()
@@ -321,7 +321,7 @@ def test_operations_that_state_no_security_are_public(make: Any) -> None:
     assert found_in(make, operations(make, described)) == ()
 
 
-def test_a_declared_scheme_that_nothing_uses(make: Any) -> None:
+def test_unused_declared_schemes_are_suggested(make: Any) -> None:
     schemes = {"a": {"type": "http", "scheme": "basic"}, "b": {"type": "http", "scheme": "bearer"}}
     root = operations(make, refused(2, 4), components={"securitySchemes": schemes})
     (found,) = found_in(make, root)

@@ -57,7 +57,7 @@ def headers(tools: dict[str, ToolPlan]) -> dict[str, str]:
     return {name: tool.idempotency_header for name, tool in tools.items()}
 
 
-def test_declared_header_is_supplied_by_the_server(shop: Shop) -> None:
+def test_a_declared_idempotency_header_is_generated_by_the_server(shop: Shop) -> None:
     tools = shop.tools()
     assert headers(tools) == {"add": KEY, "change": "", "list": ""}
     assert not tools["add"].arguments
@@ -68,7 +68,7 @@ def test_declared_header_is_supplied_by_the_server(shop: Shop) -> None:
     assert "`POST /orders`" in note.why
 
 
-def test_mock_knows_that_the_header_is_generated_and_required(shop: Shop) -> None:
+def test_the_mock_requires_the_generated_header(shop: Shop) -> None:
     shop.tools()
     operations: Any = upstream_file(shop.plan.api)["operations"]
     (post,) = [each for each in operations if each["method"] == "POST"]
@@ -79,31 +79,31 @@ def test_mock_knows_that_the_header_is_generated_and_required(shop: Shop) -> Non
 @pytest.mark.parametrize(
     "name", ["idempotency-key", "X-Idempotency-Key", "Idempotence-Key", "X-Idempotence-Key"]
 )
-def test_usual_names_are_recognised(make: Any, name: str) -> None:
+def test_common_header_names_are_recognised(make: Any, name: str) -> None:
     assert headers(Shop(make, {**DECLARED, "name": name}).tools())["add"] == name
 
 
 @pytest.mark.parametrize("name", ["Request-Id", "Key", "Idempotency"])
-def test_other_names_are_not(make: Any, name: str) -> None:
+def test_other_header_names_are_not_recognised(make: Any, name: str) -> None:
     tools = Shop(make, {**DECLARED, "name": name}).tools()
     assert headers(tools)["add"] == ""
     assert len(tools["add"].arguments) == 1
 
 
-def test_manifest_names_a_header_for_post_and_patch(shop: Shop) -> None:
+def test_the_manifest_sets_the_header_for_post_and_patch(shop: Shop) -> None:
     tools = shop.tools('"*": {idempotency_header: X-Once}')
     assert headers(tools) == {"add": "X-Once", "change": "X-Once", "list": ""}
     assert [argument.wire_name for argument in tools["add"].arguments] == [KEY]
     assert not shop.reported
 
 
-def test_manifest_can_take_the_header_back(shop: Shop) -> None:
+def test_the_manifest_can_disable_the_header(shop: Shop) -> None:
     tools = shop.tools('"*": {idempotency_header: Idempotency-Key}, add: {idempotency_header: ""}')
     assert headers(tools) == {"add": "", "change": KEY, "list": ""}
     assert len(tools["add"].arguments) == 1
 
 
-def test_argument_that_the_manifest_names_is_kept(shop: Shop) -> None:
+def test_an_argument_configured_in_the_manifest_is_kept(shop: Shop) -> None:
     tools = shop.tools("add: {parameters: {idempotency_key: {description: Yours.}}}")
     assert headers(tools)["add"] == KEY
     assert [argument.required for argument in tools["add"].arguments] == [True]
@@ -111,12 +111,12 @@ def test_argument_that_the_manifest_names_is_kept(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("value", ["fixed: one", "from_environment: SHOP_KEY, secret: true"])
-def test_value_that_is_the_same_in_all_calls_is_not_a_key(shop: Shop, value: str) -> None:
+def test_a_constant_value_is_not_used_as_a_key(shop: Shop, value: str) -> None:
     tools = shop.tools(f"add: {{parameters: {{idempotency_key: {{{value}}}}}}}")
     assert headers(tools)["add"] == ""
 
 
-def test_argument_that_clients_know_is_kept(shop: Shop) -> None:
+def test_a_published_argument_is_kept(shop: Shop) -> None:
     published = {"POST /orders": frozenset({"idempotency_key"})}
     tools = shop.tools(published_arguments=published)
     assert headers(tools)["add"] == KEY
@@ -140,13 +140,13 @@ def test_header_that_accepts_no_uuid_stays_an_argument(make: Any, schema: dict[s
     assert shop.problems.has_errors
 
 
-def test_method_that_needs_no_key_is_an_error_in_its_own_entry(shop: Shop) -> None:
+def test_a_header_for_a_method_without_retries_is_an_error(shop: Shop) -> None:
     shop.tools("list: {idempotency_header: Idempotency-Key}")
     assert "needs no idempotency key" in shop.reported["idempotency-header"].message
 
 
 @pytest.mark.parametrize("name", ["Authorization", "Content-Length", "X-Api-Key", "Host"])
-def test_header_of_the_connection_or_of_a_credential_is_an_error(shop: Shop, name: str) -> None:
+def test_a_connection_or_credential_header_is_rejected(shop: Shop, name: str) -> None:
     with pytest.raises(RejectedError):
         shop.tools(f"add: {{idempotency_header: {name}}}")
     assert "cannot carry an idempotency key" in shop.reported["manifest"].message

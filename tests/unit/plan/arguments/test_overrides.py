@@ -77,7 +77,7 @@ class OverriddenOperation:
         return case
 
 
-def test_a_fixed_parameter_is_sent_and_not_offered(make: Any) -> None:
+def test_a_fixed_parameter_is_sent_and_not_listed(make: Any) -> None:
     adjusted = OverriddenOperation(make, "{format: {fixed: json}}")
     assert "format" not in adjusted.tool.input_schema["properties"]
     assert adjusted.tool.fixed == (Fixed("query", "format", "json"),)
@@ -87,7 +87,7 @@ def test_a_fixed_parameter_is_sent_and_not_offered(make: Any) -> None:
     assert "format" not in case.arguments
 
 
-def test_a_fixed_member_of_the_body_is_added_to_what_is_given(make: Any) -> None:
+def test_a_fixed_member_is_added_to_the_body(make: Any) -> None:
     adjusted = OverriddenOperation(make, "{body.status: {fixed: new}}")
     assert sorted(adjusted.tool.input_schema["properties"]["body"]["properties"]) == [
         "name",
@@ -99,7 +99,7 @@ def test_a_fixed_member_of_the_body_is_added_to_what_is_given(make: Any) -> None
     assert list(case.arguments["body"]) == ["name"]
 
 
-def test_a_body_that_needs_no_more_need_not_be_given(make: Any) -> None:
+def test_a_body_without_required_arguments_is_optional(make: Any) -> None:
     adjusted = OverriddenOperation(make, "{body.status: {fixed: new}, body.name: {fixed: Rex}}")
     assert adjusted.tool.input_schema["required"] == ["shop"]
     case = adjusted.sent("smallest")
@@ -109,7 +109,7 @@ def test_a_body_that_needs_no_more_need_not_be_given(make: Any) -> None:
     assert contract["tools"]["add_pet"]["defaults"] == {"body": {}}
 
 
-def test_what_is_hidden_is_neither_offered_nor_sent(make: Any) -> None:
+def test_a_hidden_parameter_is_neither_listed_nor_sent(make: Any) -> None:
     adjusted = OverriddenOperation(make, "{format: {hidden: true}, body.note: {hidden: true}}")
     properties = adjusted.tool.input_schema["properties"]
     assert "format" not in properties
@@ -119,9 +119,7 @@ def test_what_is_hidden_is_neither_offered_nor_sent(make: Any) -> None:
 
 
 @pytest.mark.parametrize("wish", ["{hidden: true}", "{fixed: mine}"])
-def test_a_body_that_is_open_to_others_is_closed_to_what_is_not_offered(
-    make: Any, wish: str
-) -> None:
+def test_an_open_body_rejects_hidden_and_fixed_members(make: Any, wish: str) -> None:
     adjusted = OverriddenOperation(make, f"{{body.note: {wish}}}", is_open=True)
     tool = adjusted.tool
     assert "note" not in tool.input_schema["properties"]["body"]["properties"]
@@ -135,7 +133,7 @@ def test_a_body_that_is_open_to_others_is_closed_to_what_is_not_offered(
     assert list(offered["properties"]) == ["name", "status"]
 
 
-def test_a_default_is_sent_where_the_call_gives_none(make: Any) -> None:
+def test_a_default_is_sent_if_the_argument_is_missing(make: Any) -> None:
     adjusted = OverriddenOperation(make, "{pet_limit: {default: 20}, shop: {default: main}}")
     schema = adjusted.tool.input_schema
     assert schema["properties"]["pet_limit"]["default"] == 20
@@ -146,7 +144,7 @@ def test_a_default_is_sent_where_the_call_gives_none(make: Any) -> None:
     assert contract["tools"]["add_pet"]["defaults"] == {"pet_limit": 20, "shop": "main"}
 
 
-def test_an_argument_is_called_and_described_otherwise(make: Any) -> None:
+def test_an_argument_can_be_renamed_and_described(make: Any) -> None:
     adjusted = OverriddenOperation(
         make, "{pet_limit: {name: at_most, description: How many.}, body.note: {description: N.}}"
     )
@@ -182,7 +180,7 @@ def test_an_argument_is_called_and_described_otherwise(make: Any) -> None:
         ("{body.note: {name: x}}", "parameter-name", "cannot be called `x`", "keeps its name"),
     ],
 )
-def test_what_cannot_be_followed_is_refused_at_its_place(
+def test_an_invalid_override_is_rejected_at_its_location(
     make: Any, parameters: str, code: str, message: str, help: str
 ) -> None:
     (problem,) = OverriddenOperation(make, parameters).problems

@@ -61,7 +61,7 @@ def one(parameters: str) -> str:
     return f"  listPets: {{parameters: {parameters}}}\n"
 
 
-def test_a_setting_is_described_and_typed_as_its_parameter(make: Any) -> None:
+def test_a_setting_has_the_type_and_description_of_its_parameter(make: Any) -> None:
     planned = Planned(make, one("{shop: {from_environment: SHOP_ID}, name: {from_environment: N}}"))
     shop, name = planned.settings()["SHOP_ID"], planned.settings()["N"]
     assert (shop.description, shop.example) == ("The shop. An integer.", "7")
@@ -73,14 +73,14 @@ def test_a_setting_is_described_and_typed_as_its_parameter(make: Any) -> None:
     assert not list(planned.problems)
 
 
-def test_what_the_manifest_says_of_a_setting_comes_first(make: Any) -> None:
+def test_the_manifest_overrides_the_description_of_a_setting(make: Any) -> None:
     wish = "{from_environment: SHOP_ID, description: Your shop, default: 3, secret: true}"
     setting = Planned(make, one(f"{{shop: {wish}}}")).settings()["SHOP_ID"]
     assert setting.description == "Your shop. An integer."
     assert (setting.required, setting.secret, setting.example) == (False, True, "")
 
 
-def test_credentials_are_secret_unless_the_manifest_says_otherwise(make: Any) -> None:
+def test_credentials_are_secret_unless_the_manifest_overrides_it(make: Any) -> None:
     planned = Planned(
         make,
         one(
@@ -117,7 +117,7 @@ def test_credentials_are_secret_unless_the_manifest_says_otherwise(make: Any) ->
         ),
     ],
 )
-def test_a_setting_that_cannot_be_is_refused_at_its_place(
+def test_an_invalid_setting_is_rejected_at_its_location(
     make: Any, operations: str, code: str, message: str, help: str
 ) -> None:
     (problem,) = Planned(make, operations).problems
@@ -129,7 +129,7 @@ def test_a_setting_that_cannot_be_is_refused_at_its_place(
 
 
 @pytest.mark.parametrize("name", ["team_id", "1X", "A-B"])
-def test_a_name_that_is_no_environment_variable_is_refused(name: str) -> None:
+def test_an_invalid_environment_variable_name_is_rejected(name: str) -> None:
     text = HEAD + one(f"{{shop: {{from_environment: {name}}}}}")
     with pytest.raises(RejectedError):
         read_manifest(text.encode(), Problems())

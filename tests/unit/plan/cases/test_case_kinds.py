@@ -33,7 +33,7 @@ def refused(found: dict[str, Case], rule: str) -> list[Any]:
         ({"type": "array", "items": {"type": "string"}, "maxItems": 2}, "maxItems", 3),
     ],
 )
-def test_each_rule_is_broken_once(
+def test_each_keyword_is_violated_by_one_case(
     tmp_path: Path, schema: dict[str, Any], rule: str, value: Any
 ) -> None:
     (spoilt,) = refused(cases(tmp_path, {"parameters": [query("q", schema)]}), rule)
@@ -44,7 +44,7 @@ def test_each_rule_is_broken_once(
         assert (len(spoilt) if isinstance(spoilt, list) else spoilt) == value
 
 
-def test_rules_inside_a_recursive_body_are_broken_once(tmp_path: Path) -> None:
+def test_keywords_inside_a_recursive_body_are_violated_by_one_case(tmp_path: Path) -> None:
     node = {
         "type": "object",
         "required": ["name"],
@@ -66,7 +66,7 @@ def test_rules_inside_a_recursive_body_are_broken_once(tmp_path: Path) -> None:
     assert found["call: `body` is missing"].arguments == {}
 
 
-def test_rule_that_cannot_be_broken_is_told(tmp_path: Path) -> None:
+def test_a_keyword_that_cannot_be_violated_is_reported(tmp_path: Path) -> None:
     problems = Problems()
     long = query("q", {"type": "string", "maxLength": 100_000})
     found = cases(tmp_path, {"parameters": [long, query("r", {"pattern": "^"})]}, problems)
@@ -78,7 +78,7 @@ def test_rule_that_cannot_be_broken_is_told(tmp_path: Path) -> None:
     assert "tests/" in note.help
 
 
-def test_unsatisfiable_body_leaves_the_rest_tested(tmp_path: Path) -> None:
+def test_an_unsatisfiable_body_does_not_prevent_other_cases(tmp_path: Path) -> None:
     impossible = {"type": "string", "pattern": "^(?=x)(?!x)$"}
     body = {"content": {"application/json": {"schema": impossible}}}
     found = cases(tmp_path, {"parameters": [query("q", {"type": "string"})], "requestBody": body})
@@ -97,7 +97,9 @@ def test_contradictory_example_is_not_used(tmp_path: Path) -> None:
     )
 
 
-def test_what_encodings_are_for_is_sent_where_it_is_allowed(tmp_path: Path) -> None:
+def test_special_characters_and_falsy_values_are_sent_if_the_schema_allows_them(
+    tmp_path: Path,
+) -> None:
     found = cases(
         tmp_path,
         {
@@ -118,7 +120,7 @@ def test_what_encodings_are_for_is_sent_where_it_is_allowed(tmp_path: Path) -> N
     assert len(found["call: lists of one item"].arguments["list"]) == 1
 
 
-def test_credentials_are_expected_where_they_are_configured(tmp_path: Path) -> None:
+def test_credentials_are_expected_if_they_are_configured(tmp_path: Path) -> None:
     key = {"type": "apiKey", "in": "header", "name": "X-Key"}
     found = cases(
         tmp_path,
@@ -151,7 +153,7 @@ def test_credentials_are_expected_where_they_are_configured(tmp_path: Path) -> N
         ),
     ],
 )
-def test_oauth_asks_for_a_client_where_one_can_fetch_tokens_and_blames_the_token_in_use(
+def test_oauth_cases_report_the_client_settings_or_the_token_in_use(
     tmp_path: Path, scheme: dict[str, Any], asked_for: list[str]
 ) -> None:
     for flow in scheme.get("flows", {}).values():
@@ -165,7 +167,7 @@ def test_oauth_asks_for_a_client_where_one_can_fetch_tokens_and_blames_the_token
     assert told == ["401", "THING_ID_ACCESS_TOKEN"]
 
 
-def test_text_of_a_parameter_with_content_is_what_its_place_can_carry(tmp_path: Path) -> None:
+def test_text_of_a_content_parameter_is_limited_to_its_location(tmp_path: Path) -> None:
     content = {"text/plain": {"schema": {"type": "string"}}}
     header = {"name": "X-Text", "in": "header", "content": content, "required": True}
     as_json = {
@@ -180,7 +182,7 @@ def test_text_of_a_parameter_with_content_is_what_its_place_can_carry(tmp_path: 
     assert not sent["X-Json"].isascii()  # it is escaped
 
 
-def test_text_of_a_body_is_within_its_rules(tmp_path: Path) -> None:
+def test_a_text_body_satisfies_its_schema(tmp_path: Path) -> None:
     schema = {"type": "string", "minLength": 20, "maxLength": 30}
     body = {"required": True, "content": {"text/plain": {"schema": schema}}}
     found = cases(tmp_path, {"requestBody": body})
@@ -191,7 +193,7 @@ def test_text_of_a_body_is_within_its_rules(tmp_path: Path) -> None:
     assert "call: `/body` breaks `maxLength`" in found
 
 
-def test_members_without_content_are_left_out_of_a_query(tmp_path: Path) -> None:
+def test_empty_objects_are_omitted_from_a_deep_object_query(tmp_path: Path) -> None:
     nothing = {"type": "object", "additionalProperties": False}
     schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": nothing}}
     found = cases(tmp_path, {"parameters": [query("q", schema, style="deepObject")]})
@@ -202,9 +204,7 @@ def test_members_without_content_are_left_out_of_a_query(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "media_type", ["application/x-www-form-urlencoded", "multipart/form-data", "application/xml"]
 )
-def test_members_without_content_are_left_out_of_a_form_and_of_xml(
-    tmp_path: Path, media_type: str
-) -> None:
+def test_empty_objects_are_omitted_from_forms_and_xml(tmp_path: Path, media_type: str) -> None:
     nothing = {"type": "object", "additionalProperties": False}
     schema = {
         "type": "object",
@@ -216,7 +216,7 @@ def test_members_without_content_are_left_out_of_a_form_and_of_xml(
     assert found["call: largest arguments"].expect["request"]["body"].keys() == {"a"}
 
 
-def test_pattern_in_a_path_is_broken_by_what_a_path_could_carry(tmp_path: Path) -> None:
+def test_a_path_pattern_is_violated_by_a_value_that_a_path_can_contain(tmp_path: Path) -> None:
     name = query("q", {"type": "string", "pattern": "^[a-z]{3}$"}, required=True)
     responses = {"200": {"description": "Done."}}
     inside = {"parameters": [{**name, "in": "path"}], "responses": responses}
@@ -227,7 +227,7 @@ def test_pattern_in_a_path_is_broken_by_what_a_path_could_carry(tmp_path: Path) 
     assert spoilt not in ("", ".", "..")
 
 
-def test_numbers_keep_their_sign_where_they_may_have_one(tmp_path: Path) -> None:
+def test_negative_numbers_are_sent_if_the_schema_allows_them(tmp_path: Path) -> None:
     found = cases(
         tmp_path,
         {

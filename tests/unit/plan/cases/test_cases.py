@@ -59,7 +59,7 @@ def test_every_tool_of_our_documents_has_calls_and_negative_cases() -> None:
             assert any("the API answers" in kind for kind in kinds)
 
 
-def test_smallest_call_has_what_is_required_and_largest_has_everything(tmp_path: Path) -> None:
+def test_the_smallest_call_is_minimal_and_the_largest_is_complete(tmp_path: Path) -> None:
     found = cases(
         tmp_path,
         {
@@ -78,7 +78,7 @@ def test_smallest_call_has_what_is_required_and_largest_has_everything(tmp_path:
     assert len(largest.arguments) == 2
 
 
-def test_arguments_of_a_call_differ_where_there_is_room(tmp_path: Path) -> None:
+def test_arguments_of_a_call_have_different_values(tmp_path: Path) -> None:
     schema = {"type": "integer", "minimum": 1, "maximum": 50}
     found = cases(tmp_path, {"parameters": [query(name, schema) for name in ("a", "b", "c")]})
 
@@ -104,7 +104,7 @@ def test_first_alternative_with_credentials_is_expected(tmp_path: Path) -> None:
     assert found["call: smallest arguments"].expect["request"]["security"] == ["one", "two"]
 
 
-def test_what_cannot_be_made_up_is_listed_with_its_reason(tmp_path: Path) -> None:
+def test_a_case_without_a_sample_is_reported_with_its_reason(tmp_path: Path) -> None:
     problems = Problems()
     impossible = {"type": "string", "pattern": "^(?=x)(?!x)$"}
     found = cases(tmp_path, {"parameters": [query("q", impossible, required=True)]}, problems)
@@ -130,7 +130,9 @@ def test_what_cannot_be_made_up_is_listed_with_its_reason(tmp_path: Path) -> Non
     ],
     ids=["pattern and length", "pattern", "constants", "false"],
 )
-def test_the_cause_is_what_the_schema_says(tmp_path: Path, schema: Any, cause: str) -> None:
+def test_the_reason_names_the_keyword_and_the_location(
+    tmp_path: Path, schema: Any, cause: str
+) -> None:
     problems = Problems()
     parameter = query("q", {"type": "object", "required": ["a"], "properties": {"a": schema}})
     body = {"content": {"application/json": {"schema": parameter["schema"]}}, "required": True}
@@ -141,7 +143,7 @@ def test_the_cause_is_what_the_schema_says(tmp_path: Path, schema: Any, cause: s
     assert "at `/a`" in note.why
 
 
-def test_answer_that_cannot_be_made_up_leaves_the_request_tested(tmp_path: Path) -> None:
+def test_a_response_without_a_sample_still_tests_the_request(tmp_path: Path) -> None:
     content = {"application/json": {"schema": {"type": "string", "pattern": "^(?=x)(?!x)$"}}}
     found = cases(tmp_path, {"responses": {"200": {"description": "", "content": content}}})
 
@@ -149,7 +151,7 @@ def test_answer_that_cannot_be_made_up_leaves_the_request_tested(tmp_path: Path)
     assert found["call: smallest arguments"].reply == {"status": 200, "text": ""}
 
 
-def test_valid_example_answers_where_no_value_can_be_made_up(tmp_path: Path) -> None:
+def test_a_valid_example_is_the_response_if_no_sample_can_be_generated(tmp_path: Path) -> None:
     schema = {"type": "string", "pattern": "^(?=q)(?=.w)qw$"}
     content = {"application/json": {"schema": schema, "example": "qw"}}
     found = cases(tmp_path, {"responses": {"200": {"description": "", "content": content}}})
@@ -182,7 +184,7 @@ def paged(parameters: list[Any], schema: Any) -> dict[str, Any]:
     return {"parameters": parameters, "responses": {"200": {"description": "", "content": content}}}
 
 
-def test_pages_go_on_from_what_the_smallest_call_asks_for(tmp_path: Path) -> None:
+def test_pages_continue_from_the_arguments_of_the_smallest_call(tmp_path: Path) -> None:
     names = {"type": "array", "items": {"type": "string", "minLength": 1}}
     first, size = query("page", {"type": "integer", "minimum": 1}), query("limit", {"const": 2})
     operation = paged([{**first, "required": True}, {**size, "required": True}], names)
@@ -195,7 +197,7 @@ def test_pages_go_on_from_what_the_smallest_call_asks_for(tmp_path: Path) -> Non
     assert found.arguments["max_pages"] > len(asked)
 
 
-def test_pages_that_cannot_be_made_up_are_untested_with_the_reason(tmp_path: Path) -> None:
+def test_pages_without_a_sample_are_untested_with_a_reason(tmp_path: Path) -> None:
     items = {"type": "array", "minItems": 1, "items": {"type": "integer"}}
     operation = paged([query("offset", {"type": "integer"})], items)
 

@@ -45,7 +45,7 @@ def names(plan: ServerPlan) -> list[tuple[str, tuple[str, ...], str]]:
     return [(tool.name, tool.aliases, tool.document_name) for tool in plan.tools]
 
 
-def test_a_renamed_operation_keeps_its_issued_name_and_is_offered_the_new_one(shop: Shop) -> None:
+def test_a_renamed_operation_keeps_its_published_name(shop: Shop) -> None:
     assert names(shop.plan(reads="findPets")) == [
         ("add_pet", (), ""),
         ("list_pets", (), "find_pets"),
@@ -59,7 +59,7 @@ def test_a_renamed_operation_keeps_its_issued_name_and_is_offered_the_new_one(sh
         "operations: {listPets: {expose: resource}}\naliases: {all_pets: list_pets}\n",
     ],
 )
-def test_what_is_no_tool_has_no_alias(shop: Shop, manifest: str) -> None:
+def test_an_alias_of_a_resource_is_an_error(shop: Shop, manifest: str) -> None:
     shop.plan(manifest)
     (problem,) = shop.problems
     assert problem.code == "alias-unknown"
@@ -69,13 +69,13 @@ def test_what_is_no_tool_has_no_alias(shop: Shop, manifest: str) -> None:
 
 
 @pytest.mark.parametrize("reads", ["addPet2", "add_pet", "o" * 60])
-def test_a_name_that_is_taken_or_too_long_is_not_offered(shop: Shop, reads: str) -> None:
+def test_a_name_that_is_in_use_or_too_long_is_not_suggested(shop: Shop, reads: str) -> None:
     plan = shop.plan(reads=reads, writes="addPet2")
     assert "list_pets" in {tool.name for tool in plan.tools}
     assert {tool.document_name for tool in plan.tools if tool.name == "list_pets"} == {""}
 
 
-def test_an_entry_takes_the_new_name_and_keeps_the_old_as_an_alias(shop: Shop) -> None:
+def test_an_entry_sets_the_new_name_and_keeps_the_old_one_as_an_alias(shop: Shop) -> None:
     plan = shop.plan(
         "operations: {'GET /pets': {name: find_pets, aliases: [list_pets]}}", reads="findPets"
     )
@@ -83,7 +83,7 @@ def test_an_entry_takes_the_new_name_and_keeps_the_old_as_an_alias(shop: Shop) -
     assert not list(shop.problems)
 
 
-def test_aliases_lead_from_former_names_to_present_ones(shop: Shop) -> None:
+def test_aliases_map_former_names_to_current_names(shop: Shop) -> None:
     plan = shop.plan("aliases: {pets: list_pets, all_pets: list_pets}")
     assert names(plan) == [("add_pet", (), ""), ("list_pets", ("all_pets", "pets"), "")]
 
@@ -108,7 +108,7 @@ def test_no_new_tool_gets_the_name_of_an_alias(make: Any) -> None:
         ),
     ],
 )
-def test_an_alias_that_cannot_be_followed_is_an_error_at_its_place(
+def test_an_invalid_alias_is_reported_at_its_location(
     shop: Shop, manifest: str, code: str, help: str
 ) -> None:
     shop.plan(manifest)

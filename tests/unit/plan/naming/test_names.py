@@ -44,7 +44,7 @@ def test_arguments_are_snake_cased_wire_names(wire_name: str, name: str) -> None
     assert assign_argument_names([("query", wire_name)]) == {("query", wire_name): name}
 
 
-def test_one_name_in_several_places_is_told_by_the_place() -> None:
+def test_one_name_in_several_locations_is_prefixed_with_the_location() -> None:
     places = [("path", "id"), ("query", "id"), ("header", "id"), ("cookie", "ID")]
     assert list(assign_argument_names(places).values()) == [
         "id",
@@ -54,7 +54,7 @@ def test_one_name_in_several_places_is_told_by_the_place() -> None:
     ]
 
 
-def test_names_in_one_place_that_become_equal_stay_apart() -> None:
+def test_names_in_one_location_that_collide_are_made_unique() -> None:
     one = assign_argument_names([("query", "a.b"), ("query", "a_b"), ("query", "a-b")])
     assert len(set(one.values())) == 3
     assert one["query", "a_b"] == "a_b"
@@ -77,7 +77,7 @@ def test_a_published_argument_keeps_its_spelling(
     assert assign_argument_names([("query", wire_name)], published) == {("query", wire_name): name}
 
 
-def test_body_is_always_the_body() -> None:
+def test_the_name_body_is_reserved_for_the_body() -> None:
     assert assign_argument_names([("query", "body")]) == {("query", "body"): "query_body"}
 
 
@@ -101,7 +101,7 @@ def test_argument_names_are_legal_and_distinct(places: list[tuple[str, str]]) ->
 
 
 @pytest.mark.parametrize("name", ["id", "type", "class", "None", "match", "ctx", "list", "self"])
-def test_identifiers_shadow_nothing(name: str) -> None:
+def test_identifiers_that_would_shadow_a_name_get_an_underscore(name: str) -> None:
     assert to_identifier(name) == f"{name}_"
 
 
@@ -126,7 +126,7 @@ def test_module_names_are_portable_and_distinct() -> None:
     assert "shared" not in names.values()
 
 
-def test_class_names_differ_without_regard_to_case() -> None:
+def test_class_names_are_unique_ignoring_case() -> None:
     names = ClassNames()
     assert names.assign("pet-owner", "a") == "PetOwner"
     assert names.assign("pet-owner", "a") == "PetOwner"
@@ -135,11 +135,11 @@ def test_class_names_differ_without_regard_to_case() -> None:
 
 
 @pytest.mark.parametrize("wanted", ["Context", "Literal", "None", "Any"])
-def test_class_names_leave_those_of_handlers_alone(wanted: str) -> None:
+def test_class_names_do_not_collide_with_names_used_by_handlers(wanted: str) -> None:
     assert ClassNames().assign(wanted, "x") != wanted
 
 
-def test_call_types_depend_on_the_operation_alone() -> None:
+def test_call_types_depend_only_on_their_operation() -> None:
     keys = ["GET /pets/{petId}", "GET /pets/pet-id", "GET /", f"GET /{'a' * 200}"]
     operations = [operation(path=key.split()[1]) for key in keys]
     names = assign_call_types(operations)
@@ -148,12 +148,12 @@ def test_call_types_depend_on_the_operation_alone() -> None:
     assert len(names[keys[3]]) < 100
 
 
-def test_call_types_of_paths_that_spell_alike_are_told_apart() -> None:
+def test_call_types_of_similar_paths_are_distinguished() -> None:
     names = assign_call_types([operation(path="/pets/{id}"), operation(path="/pets/id")])
     assert len(set(names.values())) == 2
     assert all(name.startswith("GetPetsId") and name.endswith("Call") for name in names.values())
 
 
-def test_no_model_takes_the_name_of_a_call() -> None:
+def test_a_model_does_not_get_the_name_of_a_call_type() -> None:
     assert ClassNames().assign("PostPhoneCall", "#/PostPhoneCall") != "PostPhoneCall"
     assert ClassNames().assign("PhoneCall", "#/PhoneCall") == "PhoneCall"

@@ -98,7 +98,7 @@ def test_generated_parts_of_an_operation_id_are_left_out(
         ("get", "GET /pets"),
     ],
 )  # fmt: skip
-def test_an_operation_id_that_says_nothing_gives_way_to_the_summary(
+def test_a_meaningless_operation_id_is_replaced_by_the_summary(
     operation_id: str, request_: str
 ) -> None:
     assert phrase(operation_id, request_, "Moves an owned thing.") == "move_owned_thing"
@@ -116,7 +116,7 @@ def test_an_operation_id_that_says_nothing_gives_way_to_the_summary(
         ("Get a user's pet", "get_users_pet"),
     ],
 )
-def test_only_a_short_summary_is_a_name(summary: str, name: str) -> None:
+def test_only_a_short_summary_becomes_a_name(summary: str, name: str) -> None:
     assert phrase("5476", "GET /pets/{petId}", summary) == name
 
 
@@ -147,7 +147,7 @@ def test_only_a_short_summary_is_a_name(summary: str, name: str) -> None:
         ("GET /news", "get_news"),
     ],
 )  # fmt: skip
-def test_without_an_operation_id_the_request_is_named_as_people_do(
+def test_without_an_operation_id_the_name_is_derived_from_the_request(
     request_: str, name: str
 ) -> None:
     assert phrase("", request_, "Some summary") == name
@@ -168,13 +168,13 @@ def test_without_an_operation_id_the_request_is_named_as_people_do(
         ("teams_groups_add_to_group", "GET /teams", "teams_groups_add_to_group"),
     ],
 )
-def test_versions_and_repeated_words_are_left_out(
+def test_versions_and_repeated_words_are_removed(
     operation_id: str, request_: str, name: str
 ) -> None:
     assert phrase(operation_id, request_) == name
 
 
-def test_a_version_of_the_server_address_is_left_out() -> None:
+def test_the_version_in_the_server_url_is_removed() -> None:
     server = "https://api.example.com/v3/"
     assert phrase("writer.v3.object.set", "GET /object", server=server) == "writer_object_set"
 
@@ -190,7 +190,7 @@ def test_readable_ids_are_not_opaque(text: str) -> None:
     st.text(max_size=40),
     st.sampled_from(["GET", "PUT"]),
 )
-def test_every_operation_has_a_phrase_of_words(
+def test_every_phrase_consists_of_lower_case_ascii_words(
     operation_id: str, path: str, summary: str, method: str
 ) -> None:
     found = operation(operation_id, f"/{path}", method, summary=summary)

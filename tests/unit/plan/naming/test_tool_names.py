@@ -29,7 +29,7 @@ def test_a_name_begins_with_a_letter() -> None:
     assert name_of(operation("2fa.enable")) == ["op_2fa_enable"]
 
 
-def test_mixed_scripts_give_visibly_different_names() -> None:
+def test_mixed_scripts_produce_visibly_different_names() -> None:
     names = tool_names([operation("admin"), operation("\u0430dmin", "/b")])
     assert sorted(names.values()) == ["admin", "u430_dmin"]
 
@@ -97,17 +97,17 @@ def test_mixed_scripts_give_visibly_different_names() -> None:
         ),
     ],
 )  # fmt: skip
-def test_operations_with_one_phrase_are_told_apart_by_words(
+def test_operations_with_the_same_phrase_are_distinguished_by_words(
     operations: list[Operation], names: list[str]
 ) -> None:
     assert name_of(*operations) == names
 
 
-def test_a_number_that_tells_nothing_apart_stays() -> None:
+def test_a_number_that_distinguishes_nothing_is_kept() -> None:
     assert name_of(operation("report_24"), operation("hours", "/h")) == ["report_24", "hours"]
 
 
-def test_what_tells_siblings_apart_is_kept() -> None:
+def test_words_that_distinguish_siblings_are_kept() -> None:
     ids = ["actions/list-secrets-for-org", "actions/list-secrets-for-repo"]
     assert name_of(operation(ids[0], "/orgs/{org}/x"), operation(ids[1], "/repos/{repo}/x")) == [
         "actions_list_secrets_for_org",
@@ -133,19 +133,21 @@ def test_a_hash_is_the_last_resort() -> None:
         ("Deployments_CreateOrUpdateAtScope", 30, "deployments_upsert_at_scope"),
     ],
 )
-def test_a_long_name_loses_what_says_least(operation_id: str, limit: int, name: str) -> None:
+def test_a_long_name_loses_its_least_informative_words(
+    operation_id: str, limit: int, name: str
+) -> None:
     (found,) = name_of(operation(operation_id), limit=limit)
     assert len(found) <= limit
     assert found == name
 
 
-def test_words_that_many_names_have_go_first() -> None:
+def test_words_common_to_many_names_are_removed_first() -> None:
     ids = ["integrationAccountAgreements_Delete", "integrationAccountMaps_Delete"]
     names = name_of(*(operation(each, f"/{each}") for each in ids), limit=28)
     assert names == ["account_agreements_delete", "account_maps_delete"]
 
 
-def test_long_siblings_keep_what_tells_them_apart() -> None:
+def test_long_siblings_keep_their_distinguishing_words() -> None:
     ids = [f"{area}/add-selected-repo-to-org-secret" for area in ("actions", "codespaces")]
     names = name_of(*(operation(each, f"/{each}") for each in ids), limit=33)
     assert len(set(names)) == 2
@@ -153,7 +155,7 @@ def test_long_siblings_keep_what_tells_them_apart() -> None:
     assert names[1].startswith("codespaces_")
 
 
-def test_shortened_names_are_reported_in_full() -> None:
+def test_shortened_names_are_reported_with_the_full_name() -> None:
     naming = ToolNaming([operation("getTheStatusOfAnOrder")], 17)
     names = naming.names({})
     assert naming.find_shortened(names) == {"GET /pets": "get_the_status_of_an_order"}
@@ -163,7 +165,7 @@ def test_shortened_names_are_reported_in_full() -> None:
 # Published names
 
 
-def test_issued_names_never_move() -> None:
+def test_published_names_do_not_change() -> None:
     issued = {"GET /pets": "fetch_pets", "GET /gone": "list_pets"}
     names = tool_names([operation("listPets"), operation("fetchPets", "/new")], issued)
     assert names == {"GET /pets": "fetch_pets", "GET /new": "fetch_new_pets"}
@@ -172,13 +174,13 @@ def test_issued_names_never_move() -> None:
     }
 
 
-def test_an_invalid_issued_name_is_made_anew() -> None:
+def test_an_invalid_published_name_is_replaced() -> None:
     assert tool_names([operation("listPets")], {"GET /pets": "List Pets"}) == {
         "GET /pets": "list_pets"
     }
 
 
-def test_a_prefix_begins_the_names_of_its_source() -> None:
+def test_a_prefix_is_added_to_the_tool_names_of_its_source() -> None:
     found = [operation("listPets", source="shop"), operation("listPets", source="zoo")]
     naming = ToolNaming(found, 24, prefixes={"shop": "shop_", "zoo": "zoo_"})
     assert naming.names({}) == {
@@ -187,7 +189,7 @@ def test_a_prefix_begins_the_names_of_its_source() -> None:
     }
 
 
-def test_a_source_tells_its_tools_from_those_of_another() -> None:
+def test_the_source_distinguishes_tools_with_the_same_name() -> None:
     found = [operation("listPets", source="shop"), operation("listPets", source="zoo")]
     assert tool_names(found) == {
         "shop:GET /pets": "shop_list_pets",
@@ -197,7 +199,7 @@ def test_a_source_tells_its_tools_from_those_of_another() -> None:
     assert tool_names(found, published) == {**published, "zoo:GET /pets": "zoo_list_pets"}
 
 
-def test_the_document_name_is_one_that_the_tool_could_have() -> None:
+def test_find_current_names_returns_only_changed_names() -> None:
     naming = ToolNaming([operation("listPets"), operation("listDogs", "/dogs")])
     names = {"GET /pets": "get_animals", "GET /dogs": "list_dogs"}
     assert naming.find_current_names(names) == {"GET /pets": "list_pets"}

@@ -46,12 +46,12 @@ from mcpgen.plan.naming.words import base_form, singular, snake_case
         ("", ""),
     ],
 )
-def test_words_are_those_that_people_read(text: str, name: str) -> None:
+def test_text_is_converted_to_snake_case(text: str, name: str) -> None:
     assert snake_case(text) == name
 
 
 @given(st.text(max_size=40))
-def test_words_are_lower_case_letters_and_digits_and_split_no_further(text: str) -> None:
+def test_snake_case_is_idempotent_and_lower_case(text: str) -> None:
     name = snake_case(text)
     assert re.fullmatch(r"([a-z0-9]+(_[a-z0-9]+)*)?", name)
     assert snake_case(name) == name
@@ -78,14 +78,14 @@ def test_words_are_lower_case_letters_and_digits_and_split_no_further(text: str)
         *((word, word) for word in ("access", "https", "data", "s3", "bus", "")),
     ],
 )
-def test_singular_is_right_or_absent(plural: str, one: str) -> None:
+def test_singular_returns_the_correct_singular_or_nothing(plural: str, one: str) -> None:
     assert singular(plural) == one
 
 
 @pytest.mark.parametrize(
     ("word", "verb"), [("creates", "create"), ("fetches", "fetch"), ("applies", "apply")]
 )
-def test_third_person_is_read_as_the_verb(word: str, verb: str) -> None:
+def test_base_form_converts_the_third_person(word: str, verb: str) -> None:
     assert base_form(word) == verb
     assert base_form(verb) == verb
     assert base_form("status") == "status"

@@ -19,7 +19,7 @@ def checked(tool: Any) -> Any:
     return jsonschema_rs.validator_for(tool.full_input_schema or tool.input_schema)
 
 
-def test_tool_without_arguments_takes_an_empty_object(make: Any) -> None:
+def test_a_tool_without_arguments_has_an_empty_object_schema(make: Any) -> None:
     tool = make(make.document()).tool()
     assert tool.input_schema == {
         "type": "object",
@@ -46,7 +46,7 @@ def test_parameters_are_properties_under_legal_names(make: Any) -> None:
     ]
 
 
-def test_description_of_a_parameter_wins_over_that_of_its_schema(make: Any) -> None:
+def test_the_description_of_a_parameter_overrides_that_of_its_schema(make: Any) -> None:
     root = make.with_parameters(
         {
             "name": "kind",
@@ -102,21 +102,23 @@ def test_schemas_are_listed_in_the_portable_profile(make: Any, schema: Any, list
         ({"allOf": [{"minimum": 2}, {"oneOf": [{"type": "integer"}]}]}, 3, 1),
     ],
 )
-def test_what_is_not_listed_is_still_checked(make: Any, schema: Any, good: Any, bad: Any) -> None:
+def test_constraints_that_are_not_listed_are_validated(
+    make: Any, schema: Any, good: Any, bad: Any
+) -> None:
     tool = make(make.with_body(schema)).tool()
     assert tool.full_input_schema is not None
     assert checked(tool).is_valid({"body": good})
     assert not checked(tool).is_valid({"body": bad})
 
 
-def test_what_is_not_listed_is_said(make: Any) -> None:
+def test_constraints_that_are_not_listed_are_described(make: Any) -> None:
     assert "Matches" in body_of(make, {"type": "string", "pattern": "^(?=a)"})["description"]
     assert "200 values" in body_of(make, {"enum": list(range(200))})["description"]
     rule = {"type": "object", "properties": {"a": {}}, "not": {"required": ["a"]}}
     assert "More rules apply" in body_of(make, rule)["description"]
 
 
-def test_null_is_offered_only_where_it_says_more_than_absence(make: Any) -> None:
+def test_null_is_listed_only_if_it_differs_from_absence(make: Any) -> None:
     schema = {
         "type": "object",
         "required": ["a"],
@@ -132,13 +134,13 @@ def test_null_is_offered_only_where_it_says_more_than_absence(make: Any) -> None
     assert checked(make(make.with_body(schema)).tool()).is_valid({"body": {"a": None, "b": None}})
 
 
-def test_several_types_are_a_choice(make: Any) -> None:
+def test_several_types_become_any_of(make: Any) -> None:
     assert body_of(make, {"type": ["string", "integer"]}, version="3.1.0") == {
         "anyOf": [{"type": "string"}, {"type": "integer"}]
     }
 
 
-def test_constants_are_one_enum(make: Any) -> None:
+def test_constants_are_merged_to_one_enum(make: Any) -> None:
     schema = {
         "oneOf": [
             {"const": "asc", "description": "Upwards"},
@@ -152,7 +154,7 @@ def test_constants_are_one_enum(make: Any) -> None:
     }
 
 
-def test_all_of_is_one_object(make: Any) -> None:
+def test_all_of_is_merged_to_one_object(make: Any) -> None:
     schema = {
         "allOf": [
             {"$ref": "#/components/schemas/Base"},
@@ -178,7 +180,7 @@ PET = {
 }
 
 
-def test_read_only_properties_are_never_asked_for(make: Any) -> None:
+def test_read_only_properties_are_not_arguments(make: Any) -> None:
     listed = body_of(make, {"$ref": "#/components/schemas/Pet"}, schemas={"Pet": PET})
     assert sorted(listed["properties"]) == ["name", "secret"]
     assert listed["required"] == ["name"]
@@ -191,7 +193,7 @@ def test_read_only_properties_of_a_base_are_not_required_by_its_child(make: Any)
     assert checked(tool).is_valid({"body": {"name": "Rex"}})
 
 
-def test_write_only_properties_are_never_promised(make: Any) -> None:
+def test_write_only_properties_are_not_in_the_output_schema(make: Any) -> None:
     tool = make(
         make.with_response({"$ref": "#/components/schemas/Pet"}, schemas={"Pet": PET})
     ).tool()
@@ -201,7 +203,7 @@ def test_write_only_properties_are_never_promised(make: Any) -> None:
 # Recursion and size
 
 
-def test_recursion_is_kept_by_definitions(make: Any) -> None:
+def test_recursion_is_kept_with_definitions(make: Any) -> None:
     node = {
         "type": "object",
         "properties": {
@@ -245,7 +247,7 @@ def test_shared_schemas_never_grow_exponentially(make: Any) -> None:
     )
 
 
-def test_inline_nesting_is_cut_at_a_depth_and_said(make: Any) -> None:
+def test_inline_nesting_is_truncated_at_a_depth_and_described(make: Any) -> None:
     schema: dict[str, Any] = {"type": "integer"}
     for _ in range(12):
         schema = {"type": "object", "required": ["a"], "properties": {"a": schema}}
@@ -279,7 +281,7 @@ def output(make: Any, schema: Any, **options: Any) -> Any:
     return tool.output_schema, tool.result_key
 
 
-def test_results_are_tolerant(make: Any) -> None:
+def test_the_output_schema_tolerates_null_and_unknown_values(make: Any) -> None:
     schema = {
         "type": "object",
         "required": ["id"],
@@ -304,14 +306,14 @@ def test_results_are_tolerant(make: Any) -> None:
 @pytest.mark.parametrize(
     "schema", [{"type": "array", "items": {"type": "string"}}, {}, {"type": "string"}]
 )
-def test_what_is_no_object_is_wrapped(make: Any, schema: Any) -> None:
+def test_a_result_that_is_not_an_object_is_wrapped(make: Any, schema: Any) -> None:
     listed, result_key = output(make, schema)
     assert result_key == "result"
     assert listed["type"] == "object"
     assert jsonschema_rs.is_valid(listed, {"result": None})
 
 
-def test_variants_of_an_object_are_one_object(make: Any) -> None:
+def test_variants_of_an_object_are_merged_to_one_object(make: Any) -> None:
     schema = {
         "oneOf": [
             {"type": "object", "properties": {"a": {"type": "string"}}},
@@ -326,7 +328,7 @@ def test_variants_of_an_object_are_one_object(make: Any) -> None:
         assert jsonschema_rs.is_valid(listed, value)
 
 
-def test_choice_beside_properties_may_be_for_no_object(make: Any) -> None:
+def test_a_choice_with_a_boolean_variant_accepts_booleans(make: Any) -> None:
     either = {
         "oneOf": [{"type": "boolean"}, {"type": "object"}],
         "properties": {"id": {"type": "string"}},
@@ -338,7 +340,7 @@ def test_choice_beside_properties_may_be_for_no_object(make: Any) -> None:
         assert not jsonschema_rs.is_valid(listed, {"envelope": value})
 
 
-def test_object_of_anything_keeps_the_type_of_its_members(make: Any) -> None:
+def test_an_open_object_keeps_the_type_of_its_members(make: Any) -> None:
     schema = {"type": "object", "additionalProperties": {"type": "integer"}}
     assert output(make, schema)[0] == {
         "type": "object",
@@ -351,7 +353,7 @@ def test_response_without_json_has_no_output_schema(make: Any) -> None:
     assert (tool.output_schema, tool.result_key, tool.returns.source) == (None, "", "None")
 
 
-def test_several_successes_are_described_together(make: Any) -> None:
+def test_several_success_responses_are_merged(make: Any) -> None:
     def answer(name: str) -> dict[str, Any]:
         schema = {"type": "object", "properties": {name: {"type": "string"}}}
         return {"description": "", "content": {"application/json": {"schema": schema}}}
@@ -361,7 +363,7 @@ def test_several_successes_are_described_together(make: Any) -> None:
     assert tool.returns.source == "object"
 
 
-def test_long_chain_of_references_is_listed_by_definitions(make: Any) -> None:
+def test_a_long_chain_of_references_is_listed_with_definitions(make: Any) -> None:
     chain: dict[str, Any] = {"S0": {"type": "string"}}
     for level in range(1, 300):
         below = {"$ref": f"#/components/schemas/S{level - 1}"}
@@ -371,7 +373,7 @@ def test_long_chain_of_references_is_listed_by_definitions(make: Any) -> None:
     assert tool.full_input_schema is None
 
 
-def test_properties_that_a_client_refuses_are_offered_under_other_names(make: Any) -> None:
+def test_properties_with_names_that_clients_reject_are_renamed(make: Any) -> None:
     inner = {"type": "object", "properties": {"$ref": {"type": "string"}}}
     schema = {
         "type": "object",
@@ -431,7 +433,7 @@ def test_properties_that_a_client_refuses_are_offered_under_other_names(make: An
         ),
     ],
 )
-def test_rules_about_properties_hold_for_the_names_that_are_offered(
+def test_constraints_on_properties_apply_to_the_renamed_properties(
     make: Any, schema: Any, good: Any, bad: Any
 ) -> None:
     root = make.with_body({"type": "object", **schema}, version="3.1.0")

@@ -40,7 +40,7 @@ def make_types(**named: Any) -> Types:
         ({"anyOf": [STRING, {}]}, {}),
     ],
 )
-def test_each_form_of_a_property(schema: Any, expected: dict[str, Any]) -> None:
+def test_property_schemas_are_simplified_to_types(schema: Any, expected: dict[str, Any]) -> None:
     types = make_types()
     root = {"type": "object", "properties": {"value": schema}}
     assert types.of(root, "response", "Root").source == "Root"
@@ -49,7 +49,7 @@ def test_each_form_of_a_property(schema: Any, expected: dict[str, Any]) -> None:
     }
 
 
-def test_a_class_has_its_properties_by_name_and_requires_only_those() -> None:
+def test_a_class_requires_only_declared_properties() -> None:
     types = make_types(Pet=OBJECT)
     types.of({"$ref": "#/$defs/Pet"}, "response", "Root")
     [pet] = types.definitions.values()
@@ -57,7 +57,7 @@ def test_a_class_has_its_properties_by_name_and_requires_only_those() -> None:
     assert pet["required"] == ["b"]
 
 
-def test_a_property_whose_name_utf_8_cannot_encode_is_left_out() -> None:
+def test_a_property_name_with_a_lone_surrogate_is_omitted() -> None:
     types = make_types()
     types.of({"type": "object", "properties": {"\ud800": STRING, "a": STRING}}, "request", "Root")
     assert types.definitions["Root"]["properties"] == {"a": STRING}

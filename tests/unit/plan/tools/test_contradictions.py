@@ -27,7 +27,7 @@ def test_invisible_characters_are_removed(make: Any) -> None:
         ("delete", {"x-mcp-annotations": {"readOnlyHint": True}}),
     ],
 )
-def test_words_against_the_method_are_reported_and_change_no_hint(
+def test_descriptions_that_contradict_the_method_are_reported(
     make: Any, method: str, operation: Any
 ) -> None:
     found = codes(make, method, **operation)

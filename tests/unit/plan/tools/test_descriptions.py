@@ -29,7 +29,7 @@ from mcpgen.text.prose import first_sentence, plain_text, shorten_at_sentence
         ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
     ],
 )
-def test_markup_and_invisible_characters_go(text: str, cleaned: str) -> None:
+def test_markup_and_invisible_characters_are_removed(text: str, cleaned: str) -> None:
     assert plain_text(text) == cleaned
 
 
@@ -38,7 +38,7 @@ def test_shortened_text_keeps_its_limit(text: str, limit: int) -> None:
     assert len(shorten_at_sentence(text, limit)) <= limit
 
 
-def test_text_is_cut_after_a_sentence_where_one_ends_late_enough() -> None:
+def test_text_is_truncated_after_a_sentence_if_possible() -> None:
     assert shorten_at_sentence("One two three. Four five six.", 20) == "One two three."
     assert shorten_at_sentence("One two three four five six", 15) == "One two three…"
 
@@ -54,17 +54,17 @@ def description(make: Any, **operation: Any) -> str:
     return text
 
 
-def test_purpose_comes_first_then_details(make: Any) -> None:
+def test_the_summary_is_followed_by_the_description(make: Any) -> None:
     text = description(make, summary="List all the pets of the shop", description="Newest first.")
     assert text == "List all the pets of the shop.\nNewest first."
 
 
-def test_description_alone_is_the_purpose(make: Any) -> None:
+def test_a_description_without_a_summary_is_used(make: Any) -> None:
     text = description(make, description="Lists all the pets that are for sale. Newest first.")
     assert text == "Lists all the pets that are for sale.\nNewest first."
 
 
-def test_description_that_repeats_the_summary_is_said_once(make: Any) -> None:
+def test_a_description_that_repeats_the_summary_is_omitted(make: Any) -> None:
     text = description(
         make,
         summary="Lists the pets that are for sale here",
@@ -73,17 +73,17 @@ def test_description_that_repeats_the_summary_is_said_once(make: Any) -> None:
     assert text == "Lists the pets that are for sale here (`GET /pets`)."
 
 
-def test_silent_operation_is_described_by_its_request(make: Any) -> None:
+def test_an_operation_without_texts_is_described_by_its_request(make: Any) -> None:
     assert description(make) == "Calls `GET /pets`."
 
 
-def test_deprecation_and_destruction_are_said(make: Any) -> None:
+def test_the_description_mentions_deprecation_and_destruction(make: Any) -> None:
     text = description(make, summary="Remove pets", deprecated=True, method="delete")
     assert text.startswith("[deprecated] Remove pets")
     assert "Destructive" in text
 
 
-def test_long_descriptions_keep_what_is_said_last(make: Any) -> None:
+def test_long_descriptions_keep_the_last_notes(make: Any) -> None:
     text = description(make, description="Word. " * 1000, method="delete")
     assert len(text) <= MAX_TOOL_DESCRIPTION
     assert text.endswith("may not come back.")

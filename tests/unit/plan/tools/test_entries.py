@@ -73,7 +73,7 @@ class Shop:
         return problem
 
 
-def test_the_closest_entry_wins(make: Any) -> None:
+def test_the_most_specific_entry_is_used(make: Any) -> None:
     shop = Shop(
         make,
         """
@@ -135,19 +135,19 @@ def test_entries_are_merged_setting_by_setting(make: Any) -> None:
     assert (listed.policies.confirm, added.policies.confirm) == ("", "Really?")
 
 
-def test_a_value_that_equals_the_default_overrides_as_well(make: Any) -> None:
+def test_a_value_equal_to_the_default_overrides_a_broader_entry(make: Any) -> None:
     shop = Shop(make, "  '*': {expose: 'off'}\n  addPet: {expose: tool}")
     assert [tool.name for tool in shop.plan.tools] == ["add_pet"]
 
 
-def test_settings_that_some_operations_cannot_have_are_for_the_others(make: Any) -> None:
+def test_inapplicable_settings_of_a_broad_entry_are_skipped(make: Any) -> None:
     shop = Shop(make, "  '*': {paginate: {max_pages: 3}, result: {max_bytes: 900}}")
     assert not list(shop.problems)
     assert shop["add_pet"].policies.max_bytes is None
     assert shop["list_pets"].policies.max_bytes == 900
 
 
-def test_declared_tools_are_covered_too(make: Any) -> None:
+def test_entries_apply_to_declared_tools(make: Any) -> None:
     tool = "{method: GET, url: 'https://a.example/x', description: Look., timeout_seconds: 9}"
     tools = f"tools: {{look: {tool}}}"
     problems = Problems()
@@ -159,7 +159,7 @@ def test_declared_tools_are_covered_too(make: Any) -> None:
     assert (planned.policies.timeout_seconds, planned.policies.attempts) == (9, 4)
 
 
-def test_of_two_tags_the_first_counts_and_the_contradiction_is_reported(make: Any) -> None:
+def test_contradictory_tag_entries_use_the_first_tag_and_are_reported(make: Any) -> None:
     tags = "  'tag:lists': {timeout_seconds: 5}\n  'tag:pets': {timeout_seconds: 6}\n"
     shop = Shop(make, tags)
     assert shop.timeouts["list_pets"] == 6
@@ -195,7 +195,7 @@ def test_of_two_tags_the_first_counts_and_the_contradiction_is_reported(make: An
         ),
     ],
 )
-def test_an_entry_without_effect_is_refused_at_its_place(
+def test_an_entry_without_effect_is_rejected_at_its_location(
     make: Any, operations: str, code: str, message: str, help: str
 ) -> None:
     problem = Shop(make, f"  {operations}").problem
@@ -221,7 +221,7 @@ def test_an_effect_that_no_operation_has_is_a_warning(make: Any) -> None:
         ("operations: {'effect:reads': {}}", "unknown effect `effect:reads`"),
     ],
 )
-def test_what_only_one_operation_can_have_is_refused(text: str, message: str) -> None:
+def test_a_setting_for_one_operation_is_rejected_in_a_broad_entry(text: str, message: str) -> None:
     problems = Problems()
     with pytest.raises(RejectedError):
         read_manifest(f"server: {{name: a}}\nsources: [{{document: a}}]\n{text}".encode(), problems)
@@ -229,7 +229,7 @@ def test_what_only_one_operation_can_have_is_refused(text: str, message: str) ->
     assert message in problem.message
 
 
-def test_a_source_cannot_be_named_like_a_key_that_covers_many() -> None:
+def test_a_reserved_source_name_is_rejected() -> None:
     problems = Problems()
     text = "server: {name: a}\nsources: [{document: a, name: tag}]"
     with pytest.raises(RejectedError):

@@ -39,7 +39,7 @@ def planned(make: Any, prompts: Any) -> tuple[ServerPlan, list[str]]:
     ],
     ids=["as a list", "by name"],
 )
-def test_a_prompt_of_messages_is_offered(make: Any, prompts: Any) -> None:
+def test_a_prompt_with_messages_is_listed(make: Any, prompts: Any) -> None:
     plan, notes = planned(make, prompts)
     (prompt,) = plan.prompts
     assert prompt.listing == {
@@ -69,7 +69,9 @@ def test_a_prompt_of_messages_is_offered(make: Any, prompts: Any) -> None:
         ({"arguments": [{}]}, "an argument has no name that is an identifier"),
     ],
 )
-def test_a_prompt_of_another_form_is_told(make: Any, changed: dict[str, Any], why: str) -> None:
+def test_a_prompt_with_an_unsupported_form_is_reported(
+    make: Any, changed: dict[str, Any], why: str
+) -> None:
     prompt = {"name": "greet", **GREETING, **changed}
     plan, notes = planned(make, [prompt])
     assert plan.prompts == ()

@@ -50,7 +50,7 @@ def shop(make: Any) -> Shop:
 
 
 @pytest.mark.parametrize("key", ["x-mcp", "x-speakeasy-mcp", "x-gram"])
-def test_a_tool_takes_its_name_and_words_from_an_extension(shop: Shop, key: str) -> None:
+def test_a_tool_takes_its_name_and_description_from_an_extension(shop: Shop, key: str) -> None:
     plan = shop.plan({key: {"name": "find-pets", "description": "Find every pet there is."}})
     tool = next(tool for tool in plan.tools if tool.operation.path == "/pets")
     assert tool.name == "find_pets"
@@ -58,7 +58,7 @@ def test_a_tool_takes_its_name_and_words_from_an_extension(shop: Shop, key: str)
     assert shop.notes() == [f"`{key}` is followed on `GET /pets`"]
 
 
-def test_a_name_that_was_issued_stays(shop: Shop) -> None:
+def test_a_published_name_overrides_an_extension(shop: Shop) -> None:
     plan = shop.plan({"x-gram": {"name": "find_pets"}}, issued={"GET /pets": "list_pets"})
     assert [tool.name for tool in plan.tools] == ["all_toys", "list_pets"]
 
@@ -76,7 +76,7 @@ def test_an_extension_hides_an_operation(shop: Shop, extensions: dict[str, Any])
     assert [tool.name for tool in shop.plan(extensions).tools] == ["all_toys"]
 
 
-def test_the_manifest_wins(shop: Shop) -> None:
+def test_the_manifest_overrides_extensions(shop: Shop) -> None:
     extensions = {
         "x-speakeasy-mcp": {"disabled": True, "name": "theirs", "description": "Their words."}
     }
@@ -86,7 +86,7 @@ def test_the_manifest_wins(shop: Shop) -> None:
     assert tools["ours"].description.startswith("Our own words")
 
 
-def test_hints_make_a_tool_look_dangerous_and_never_harmless(shop: Shop) -> None:
+def test_extension_hints_can_only_make_a_tool_more_dangerous(shop: Shop) -> None:
     hints = {"readOnlyHint": True, "idempotentHint": False, "openWorldHint": False}
     plan = shop.plan({"x-mcp-annotations": hints}, method="put")
     tool = next(tool for tool in plan.tools if tool.operation.method == "PUT")
@@ -99,7 +99,7 @@ def test_hints_make_a_tool_look_dangerous_and_never_harmless(shop: Shop) -> None
     )
 
 
-def test_prompts_are_told_of_and_left(shop: Shop) -> None:
+def test_prompts_of_an_operation_are_reported_and_ignored(shop: Shop) -> None:
     shop.plan({"x-mcp-prompts": [{"name": "greet", "template": "Hello"}]})
     assert shop.notes() == ["`x-mcp-prompts` is not followed on `GET /pets`"]
 
@@ -115,7 +115,7 @@ def test_prompts_are_told_of_and_left(shop: Shop) -> None:
         ({"x-mcp": {"name": "all_pets"}}, {"x-mcp": {"skip": True}}, {}, ["all_toys"]),
     ],
 )
-def test_what_stands_nearer_decides_of_a_tool(
+def test_the_nearest_extension_is_used(
     shop: Shop,
     extensions: dict[str, Any],
     of_path: dict[str, Any],
@@ -126,7 +126,7 @@ def test_what_stands_nearer_decides_of_a_tool(
     assert [tool.name for tool in plan.tools] == tools
 
 
-def test_annotations_inside_an_extension_are_read(shop: Shop) -> None:
+def test_annotations_inside_an_extension_are_used(shop: Shop) -> None:
     plan = shop.plan({"x-mcp": {"annotations": {"readOnlyHint": False}}})
     assert (
         next(tool for tool in plan.tools if tool.name == "all_pets").annotations["readOnlyHint"]
@@ -134,14 +134,14 @@ def test_annotations_inside_an_extension_are_read(shop: Shop) -> None:
     )
 
 
-def test_scopes_are_toolsets(shop: Shop) -> None:
+def test_scopes_become_toolsets(shop: Shop) -> None:
     scoped = {"x-speakeasy-mcp": {"scopes": ["read", "shop.pets"]}}
     found = {toolset.name: toolset.tools for toolset in shop.plan(scoped).toolsets}
     assert found["read"] == found["shop.pets"] == ("all_pets",)
     assert shop.notes() == []
 
 
-def test_the_manifest_says_what_is_in_a_toolset_that_a_scope_names(shop: Shop) -> None:
+def test_the_manifest_overrides_a_toolset_of_a_scope(shop: Shop) -> None:
     plan = shop.plan(
         {"x-speakeasy-mcp": {"scopes": ["read"]}}, "toolsets: {read: {tools: [allToys]}}\n"
     )
@@ -158,7 +158,7 @@ def test_the_manifest_says_what_is_in_a_toolset_that_a_scope_names(shop: Shop) -
         ({"x-mcp-annotations": {"audience": ["user"]}}, "audience", "where mcpgen has an equal"),
     ],
 )
-def test_what_has_no_equal_is_told(
+def test_unsupported_extension_settings_are_reported(
     shop: Shop, extensions: dict[str, Any], told: str, helped: str
 ) -> None:
     shop.plan(extensions)
@@ -170,12 +170,12 @@ def test_what_has_no_equal_is_told(
     assert note.at.pointer == "/paths/~1pets/get"
 
 
-def test_a_filter_that_is_none_needs_no_word(shop: Shop) -> None:
+def test_a_disabled_response_filter_is_not_reported(shop: Shop) -> None:
     shop.plan({"x-gram": {"responseFilterType": "none"}})
     assert shop.notes() == []
 
 
-def test_what_stands_where_no_operation_is_is_told_once(shop: Shop) -> None:
+def test_extensions_outside_of_operations_are_reported_once(shop: Shop) -> None:
     shop.plan(
         {},
         of_path={"x-gram": {"name": "pets"}},

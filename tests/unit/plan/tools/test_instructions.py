@@ -68,7 +68,7 @@ def instructions(make: Any) -> Any:
     return of
 
 
-def test_they_say_what_the_api_is_for_and_how_to_begin(instructions: Any) -> None:
+def test_instructions_describe_the_api_and_the_sources_of_identifiers(instructions: Any) -> None:
     text = instructions(summary="Pets for sale", description="# Intro\n\nBuy a pet. Sell one.")
     assert text == (
         "About the API: Pets for sale. Buy a pet. Sell one.\n"
@@ -93,7 +93,7 @@ def test_the_title_is_not_repeated(instructions: Any, description: str) -> None:
     assert text.startswith("What the tools do: Add pet, Delete pet, Get pet")
 
 
-def test_without_a_description_the_tags_tell_what_the_api_is_about(instructions: Any) -> None:
+def test_without_a_description_the_tags_describe_the_api(instructions: Any) -> None:
     paths = {f"/{tag}": {"get": {"tags": [tag], **OK}} for tag in ("orders", "pets", "users")}
     assert instructions(paths) == "What the tools are about: orders, pets, users."
 
@@ -108,7 +108,7 @@ def test_html_and_markdown_are_read_as_text(instructions: Any) -> None:
     assert about == "About the API: Buy pets & sell them. Free of charge."
 
 
-def test_a_long_description_is_cut_after_a_sentence(instructions: Any) -> None:
+def test_a_long_description_is_truncated_after_a_sentence(instructions: Any) -> None:
     about, _, _ = instructions(
         description="One more sentence of many. " * 3 + "A pet. " * 500
     ).partition("\n")
@@ -138,7 +138,7 @@ def test_every_document_is_described(instructions: Any) -> None:
     assert len(instructions(infos=many)) < MAX_INSTRUCTIONS
 
 
-def test_paging_is_explained_where_a_tool_pages(instructions: Any) -> None:
+def test_paging_is_explained_if_a_tool_pages(instructions: Any) -> None:
     paged = listing(
         operationId="listPets",
         parameters=taking("page", "per_page", location="query")["parameters"],
@@ -147,7 +147,7 @@ def test_paging_is_explained_where_a_tool_pages(instructions: Any) -> None:
     assert "Lists come in pages; `max_pages` joins several in one call: `list_pets`." in text
 
 
-def test_search_is_explained_where_tools_are_searched(instructions: Any) -> None:
+def test_search_is_explained_if_tools_are_searched(instructions: Any) -> None:
     paths = {
         f"/t{number}": {
             "get": {"operationId": f"get_t{number}", "tags": [f"tag{number % 3}"], **OK}
@@ -163,7 +163,7 @@ def test_search_is_explained_where_tools_are_searched(instructions: Any) -> None
     assert "search_tools" not in instructions(paths, description="Things.")
 
 
-def test_tools_that_ask_the_user_are_named(instructions: Any) -> None:
+def test_tools_that_ask_the_user_are_listed(instructions: Any) -> None:
     manifest = "operations: {deletePet: {confirm: Delete it?}}\n"
     assert "The user is asked before anything is sent: `delete_pet`." in instructions(
         manifest=manifest
@@ -191,7 +191,7 @@ def test_identifiers_are_found_in_the_lists_above_them(instructions: Any) -> Non
         (9, "`list_t0`, `list_t1`, `list_t2` or 6 more"),
     ],
 )
-def test_an_identifier_of_several_lists_is_told_once(
+def test_an_identifier_of_several_lists_is_explained_once(
     instructions: Any, count: int, lists: str
 ) -> None:
     paths: dict[str, Any] = {}
@@ -201,7 +201,7 @@ def test_an_identifier_of_several_lists_is_told_once(
     assert f"Where identifiers come from: `id` from {lists}." in instructions(paths)
 
 
-def test_the_guide_is_short_however_many_tools_there_are(instructions: Any) -> None:
+def test_instructions_for_many_tools_are_short(instructions: Any) -> None:
     names = [f"a_rather_long_name_of_things_{number}" for number in range(300)]
     paths = {f"/{name}": {"get": listing(operationId=f"list_{name}")} for name in names}
     paths |= {
@@ -211,6 +211,6 @@ def test_the_guide_is_short_however_many_tools_there_are(instructions: Any) -> N
     assert "Where identifiers come from: " in text
 
 
-def test_what_the_manifest_says_wins(instructions: Any) -> None:
+def test_instructions_in_the_manifest_replace_the_generated_ones(instructions: Any) -> None:
     manifest = "server: {name: pets, instructions: Ask first.}\n"
     assert instructions(manifest=manifest, description="Pets.") == "Ask first."

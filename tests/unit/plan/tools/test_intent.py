@@ -62,12 +62,12 @@ def shop(make: Any) -> Shop:
         ("[{exclude: {extension: x-tier=gold}}]", ["add_pet", "list_pets"]),
     ],
 )
-def test_the_first_rule_that_fits_decides(shop: Shop, rules: str, names: list[str]) -> None:
+def test_the_first_matching_rule_decides(shop: Shop, rules: str, names: list[str]) -> None:
     assert shop.names(f"select: {rules}") == names
     assert not list(shop.problems)
 
 
-def test_a_rule_that_fits_nothing_is_an_error_at_its_place(shop: Shop) -> None:
+def test_a_rule_without_a_match_is_an_error_at_its_location(shop: Shop) -> None:
     shop.plan("select: [{include: pets}, {exclude: {method: PUT}}]")
     (problem,) = shop.problems
     assert problem.code == "selector-without-match"
@@ -75,7 +75,7 @@ def test_a_rule_that_fits_nothing_is_an_error_at_its_place(shop: Shop) -> None:
     assert (problem.at.line, problem.at.pointer) == (3, "/select/1")
 
 
-def test_an_entry_names_titles_describes_and_annotates_a_tool(shop: Shop) -> None:
+def test_an_entry_sets_name_title_description_and_annotations(shop: Shop) -> None:
     plan = shop.plan(
         """
 operations:
@@ -113,7 +113,7 @@ def test_an_operation_is_turned_off_by_its_key(shop: Shop) -> None:
         ("{listPets: {name: add_pet}, addPet: {}}", None, ""),
     ],
 )
-def test_an_entry_that_cannot_be_followed_is_told(
+def test_an_invalid_entry_is_reported(
     shop: Shop, operations: str, code: str | None, help: str
 ) -> None:
     plan = shop.plan(f"operations: {operations}")
@@ -126,7 +126,7 @@ def test_an_entry_that_cannot_be_followed_is_told(
         assert shop.problems.has_errors
 
 
-def test_the_server_says_what_the_manifest_has_it_say(make: Any) -> None:
+def test_title_and_instructions_come_from_the_manifest(make: Any) -> None:
     text = "server: {name: shop, title: The shop, instructions: Be kind.}\nsources: [{document: a}]"
     intent = read_manifest(text.encode(), Problems())
     plan = plan_tools(make(make.document()).api, Policy(intent), Problems())

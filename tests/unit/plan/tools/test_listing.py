@@ -52,13 +52,13 @@ def shop(make: Any) -> Shop:
     return Shop(make)
 
 
-def test_within_the_budget_nothing_is_searched_for(shop: Shop) -> None:
+def test_within_the_budget_no_search_tools_are_added(shop: Shop) -> None:
     plan = shop.plan(f"budget: {shop.plan().token_cost}\n")
     assert plan.search is None
     assert [variable.name for variable in plan.environment if "TOOLSET" in variable.name] == []
 
 
-def test_one_token_over_the_budget_three_tools_are_listed(shop: Shop) -> None:
+def test_above_the_budget_three_search_tools_are_listed(shop: Shop) -> None:
     plan = shop.plan(f"budget: {shop.plan().token_cost - 1}\n")
     assert plan.search is not None
     assert [tool["name"] for tool in plan.search.tools] == [
@@ -73,7 +73,7 @@ def test_one_token_over_the_budget_three_tools_are_listed(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("taken", ["search_tools", "call_tool"])
-def test_the_three_never_have_the_name_of_a_tool(shop: Shop, taken: str) -> None:
+def test_search_tools_do_not_get_the_name_of_a_tool(shop: Shop, taken: str) -> None:
     plan = shop.plan(SMALL, get0=taken)
     assert taken in {tool.name for tool in plan.tools}
     assert plan.search is not None
@@ -85,13 +85,13 @@ def test_the_three_never_have_the_name_of_a_tool(shop: Shop, taken: str) -> None
     assert "`mcp_call_tool`" in plan.search.tools[0]["description"]
 
 
-def test_nor_that_of_an_alias(shop: Shop) -> None:
+def test_search_tools_do_not_get_the_name_of_an_alias(shop: Shop) -> None:
     plan = shop.plan(SMALL + "aliases: {describe_tool: read_thing1}\n")
     assert plan.search is not None
     assert plan.search.describe == "mcp_describe_tool"
 
 
-def test_what_only_reads_is_called_by_a_tool_that_only_reads(shop: Shop) -> None:
+def test_call_tool_is_read_only_if_all_tools_are_read_only(shop: Shop) -> None:
     plan = shop.plan("budget: 1000\nselect: [{include: {method: GET}}]\n")
     assert plan.search is not None, plan.token_cost
     hints = plan.search.tools[2]["annotations"]
@@ -118,7 +118,9 @@ def test_each_tag_is_a_toolset_and_the_manifest_adds_others(shop: Shop) -> None:
         ("{tools: [read_thing]}", "did you mean `read_thing"),
     ],
 )
-def test_a_toolset_of_what_is_not_there_is_an_error(shop: Shop, entry: str, help_text: str) -> None:
+def test_a_toolset_with_an_unknown_entry_is_an_error(
+    shop: Shop, entry: str, help_text: str
+) -> None:
     shop.plan(f"toolsets:\n  some: {entry}\n")
     ((code, said),) = shop.found()
     assert code == "toolset-unknown"
@@ -138,9 +140,7 @@ def test_a_toolset_of_what_is_not_there_is_an_error(shop: Shop, entry: str, help
         ("some: {description: None.}", "the toolset `some` holds nothing"),
     ],
 )
-def test_a_toolset_that_nobody_could_be_given_is_an_error(
-    shop: Shop, stated: str, said: str
-) -> None:
+def test_an_invalid_toolset_is_an_error(shop: Shop, stated: str, said: str) -> None:
     shop.plan(f"toolsets:\n  {stated}\n")
     (problem,) = shop.problems
     assert problem.code == "toolset"
@@ -149,20 +149,20 @@ def test_a_toolset_that_nobody_could_be_given_is_an_error(
     assert problem.at.line in (4, 5)
 
 
-def test_the_search_counts_what_is_not_listed(shop: Shop) -> None:
+def test_the_search_description_counts_the_unlisted_tools(shop: Shop) -> None:
     plan = shop.plan(SMALL + "toolsets:\n  some: {tools: [read_thing1], listed: true}\n")
     assert plan.search is not None
     described = plan.search.tools[0]["description"]
     assert f"It has {2 * KINDS - 1} tools that are not listed." in described
 
 
-def test_a_toolset_can_be_listed_beside_the_three(shop: Shop) -> None:
+def test_a_toolset_can_be_listed_with_the_search_tools(shop: Shop) -> None:
     plan = shop.plan(SMALL + "toolsets:\n  some: {tools: [read_thing1], listed: true}\n")
     assert plan.search is not None
     assert plan.search.also_listed == ("read_thing1",)
     assert shop.found() == []
 
 
-def test_what_is_always_listed_may_not_cost_more_than_the_budget(shop: Shop) -> None:
+def test_listed_toolsets_above_the_budget_are_an_error(shop: Shop) -> None:
     shop.plan(SMALL + "toolsets:\n  most: {tags: [Reading, Dropping things], listed: true}\n")
     assert [code for code, _ in shop.found()] == ["over-budget"]

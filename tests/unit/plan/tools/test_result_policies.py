@@ -72,7 +72,7 @@ def jobs(make: Any) -> Jobs:
     return Jobs(make)
 
 
-def test_the_listed_schema_is_that_of_what_is_selected(jobs: Jobs) -> None:
+def test_the_output_schema_contains_only_selected_fields(jobs: Jobs) -> None:
     tool = jobs.tool(
         "getJob",
         "{result: {select: [status, owner.name, 'results[].url', 'results[].text', free.x]}}",
@@ -96,7 +96,7 @@ def test_items_of_a_bare_list_are_selected_under_the_result_key(jobs: Jobs) -> N
     )
 
 
-def test_pages_are_bounded_or_not_offered(jobs: Jobs) -> None:
+def test_the_manifest_limits_or_removes_max_pages(jobs: Jobs) -> None:
     bounded = jobs.tool("listJobs", "{paginate: {max_pages: 50}}")
     assert bounded.input_schema["properties"]["max_pages"]["maximum"] == 50
     single = jobs.tool("listJobs", "{paginate: false}")
@@ -127,7 +127,7 @@ def test_pages_are_bounded_or_not_offered(jobs: Jobs) -> None:
         ),
     ],
 )
-def test_what_contradicts_the_operation_is_told_at_its_place(
+def test_a_policy_that_contradicts_the_operation_is_reported_at_its_location(
     jobs: Jobs, name: str, entry: str, pointer: str, message: str, help: str
 ) -> None:
     jobs.tool(name, entry)
@@ -150,5 +150,5 @@ def test_what_contradicts_the_operation_is_told_at_its_place(
         ("rows[][].id", ("rows", "[]", "[]", "id")),
     ],
 )
-def test_a_path_is_split(path: str, found: tuple[str, ...]) -> None:
+def test_split_path_returns_the_members_of_a_path(path: str, found: tuple[str, ...]) -> None:
     assert split_path(path) == found

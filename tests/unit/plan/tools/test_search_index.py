@@ -68,7 +68,7 @@ def tenths(entry: Entry, word: str) -> int:
     return next((tenths for tenths, terms in entry.terms.items() if stem in terms.split()), 0)
 
 
-def test_a_tool_is_told_by_its_path_and_by_what_it_does(index: dict[str, Entry]) -> None:
+def test_a_tool_is_indexed_by_its_path_and_effect(index: dict[str, Entry]) -> None:
     orders = index["GET /shops/{shop_id}/orders"]
     assert orders.subject == tuple(words("shop order"))
     assert orders.lists == tuple(words("orders"))
@@ -87,18 +87,18 @@ def test_a_tool_is_told_by_its_path_and_by_what_it_does(index: dict[str, Entry])
     assert index["POST /user/orders/forget"].is_own
 
 
-def test_a_path_tells_more_than_what_arguments_are_called(index: dict[str, Entry]) -> None:
+def test_words_of_the_path_weigh_more_than_words_of_arguments(index: dict[str, Entry]) -> None:
     change = index["PATCH /shops/{shop_id}/orders/{order_id}"]
     assert tenths(change, "order") > tenths(change, "colour") > 0
     assert tenths(change, "order") > tenths(change, "painted") > 0
 
 
-def test_what_all_tools_say_tells_none_from_another(index: dict[str, Entry]) -> None:
+def test_words_common_to_all_tools_have_no_weight(index: dict[str, Entry]) -> None:
     assert {tenths(entry, "registered") for entry in index.values()} == {0}
     assert tenths(index["POST /shops/{shop_id}/orders"], "stock") > 0
 
 
-def test_what_is_said_of_a_resource_counts_a_little_for_its_other_operations(
+def test_words_of_a_resource_have_a_small_weight_for_its_other_operations(
     index: dict[str, Entry],
 ) -> None:
     change = index["PATCH /shops/{shop_id}/orders/{order_id}"]

@@ -28,7 +28,7 @@ def told(make: Any, manifest: str, operations: int) -> Problems:
     return problems
 
 
-def test_an_unknown_client_is_an_error_at_its_place(make: Any) -> None:
+def test_an_unknown_client_is_an_error_at_its_location(make: Any) -> None:
     (problem,) = told(make, "targets: [cursor, windsrf]", 1)
     assert (problem.severity, problem.help) == (Severity.ERROR, "did you mean `windsurf`?")
     assert problem.at is not None
@@ -36,14 +36,14 @@ def test_an_unknown_client_is_an_error_at_its_place(make: Any) -> None:
 
 
 @pytest.mark.parametrize(("tools", "count"), [(40, 0), (41, 1)])
-def test_too_many_tools_are_told(make: Any, tools: int, count: int) -> None:
+def test_too_many_tools_are_a_warning(make: Any, tools: int, count: int) -> None:
     problems = list(told(make, "budget: 1000000\ntargets: [cursor]", tools))
     assert len(problems) == count
     assert all("41 tools are listed" in problem.message for problem in problems)
     assert all(problem.severity is Severity.WARNING for problem in problems)
 
 
-def test_a_name_too_long_with_the_servers_is_told(make: Any) -> None:
+def test_a_name_that_is_too_long_with_the_server_name_is_reported(make: Any) -> None:
     name = "a" * 48
     text = f"operations: {{'GET /p0': {{name: {name}}}}}\ntargets: [cursor]".replace("shop", "s")
     assert not list(told(make, text, 1))
@@ -72,7 +72,7 @@ LONG_NAME = "a-server-with-a-long-name"
         ("petstore", ("unknown",), 48),
     ],
 )
-def test_the_targets_decide_how_long_a_name_may_be(
+def test_the_targets_determine_the_name_limit(
     server: str, targets: tuple[str, ...], limit: int
 ) -> None:
     assert find_name_limit(server, targets) == limit
@@ -88,7 +88,7 @@ LONG_ID = "getTheCurrentStatusOfAllScheduledMaintenanceWindows"
         ("targets: [vscode]", "get_the_current_status_of_all_scheduled_maintenance_windows", 0),
     ],
 )
-def test_a_shortened_name_is_noted_with_the_entry_that_sets_another(
+def test_a_shortened_name_is_reported_with_the_entry_that_changes_it(
     make: Any, targets: str, name: str, notes: int
 ) -> None:
     root = make.document()
@@ -160,7 +160,7 @@ def body_of(make: Any, schema: Any, client: str) -> list[str]:
         ("vscode", {"anyOf": [{"type": "string"}, {"type": "integer"}]}, ""),
     ],
 )
-def test_what_a_client_refuses_in_schemas_is_told_wherever_it_stands(
+def test_schema_features_that_a_client_rejects_are_reported(
     make: Any, client: str, member: Any, told: str
 ) -> None:
     # a member that is only called so is none of it

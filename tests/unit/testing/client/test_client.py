@@ -62,7 +62,7 @@ async def lists_and_calls(client: Client, mock: MockUpstream) -> None:
 
 
 @pytest.mark.parametrize("revision", [LEGACY, MODERN])
-def test_in_memory(mock: MockUpstream, revision: str) -> None:
+def test_the_client_lists_and_calls_tools_in_memory(mock: MockUpstream, revision: str) -> None:
     async def talk() -> None:
         package = ServerPackage.load("shop_mcp")
         environ = {"SHOP_KEY": "k1"}
@@ -73,7 +73,7 @@ def test_in_memory(mock: MockUpstream, revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", [LEGACY, MODERN])
-def test_over_stdio(mock: MockUpstream, revision: str) -> None:
+def test_the_client_lists_and_calls_tools_over_stdio(mock: MockUpstream, revision: str) -> None:
     async def talk() -> None:
         environ = child_environ(await mock.start())
         try:
@@ -105,7 +105,7 @@ async def http_server(base_url: str) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("revision", [LEGACY, MODERN])
-def test_over_http(mock: MockUpstream, revision: str) -> None:
+def test_the_client_lists_and_calls_tools_over_http(mock: MockUpstream, revision: str) -> None:
     async def talk() -> None:
         try:
             async with (
@@ -161,7 +161,7 @@ def test_every_page_of_tools_is_read() -> None:
     assert run(talk()) == [{"name": "a"}, {"name": "b"}]
 
 
-def test_cursor_that_comes_again_is_refused() -> None:
+def test_a_repeated_cursor_is_rejected() -> None:
     page = [result({"tools": [], "nextCursor": "x"})]
 
     async def talk() -> None:
@@ -172,7 +172,7 @@ def test_cursor_that_comes_again_is_refused() -> None:
         run(talk())
 
 
-def test_silence_ends_the_wait() -> None:
+def test_a_request_without_an_answer_times_out() -> None:
     async def talk() -> None:
         async with Client(Scripted(), MODERN, timeout_seconds=0.01) as client:
             await client.call_tool("a")
@@ -181,7 +181,7 @@ def test_silence_ends_the_wait() -> None:
         run(talk())
 
 
-def test_broken_connection_fails_the_request_at_once() -> None:
+def test_a_broken_connection_fails_the_request_immediately() -> None:
     async def talk() -> None:
         async with Client(Scripted([ConnectionLostError("gone")]), MODERN) as client:
             await client.call_tool("a")
@@ -205,7 +205,7 @@ def test_request_of_the_server_is_answered() -> None:
     assert connection.sent[1] == {"jsonrpc": "2.0", "id": 9, "result": {"roots": []}}
 
 
-def test_modern_requests_repeat_their_routing_in_headers() -> None:
+def test_modern_requests_have_routing_headers() -> None:
     message = Client(Scripted(), MODERN).message("tools/call", {"name": "ä"}, 1)
 
     assert build_routing_headers(message) == {
@@ -216,7 +216,7 @@ def test_modern_requests_repeat_their_routing_in_headers() -> None:
     assert build_routing_headers({"method": "initialize", "params": {}}) == {}
 
 
-def test_child_that_dies_says_why() -> None:
+def test_a_child_that_exits_is_reported_with_its_stderr() -> None:
     async def talk() -> None:
         code = "import sys; sys.stderr.write('no such key'); sys.stderr.flush()"
         async with await Client.over_stdio([sys.executable, "-c", code]) as client:

@@ -57,11 +57,11 @@ def read(content_type: str, body: bytes, schema: Any = SCHEMA, **encoding: Any) 
         ("other=1", {}, {"other": 1}),
     ],
 )
-def test_form_is_read_by_its_encoding(body: str, encoding: Any, value: Any) -> None:
+def test_a_form_is_decoded_with_its_encoding(body: str, encoding: Any, value: Any) -> None:
     assert read(FORM, body.encode(), **encoding) == (value, "")
 
 
-def test_form_in_another_encoding_is_refused() -> None:
+def test_a_form_with_another_encoding_is_rejected() -> None:
     value, problem = read(FORM, b"tags=a&tags=b", tags={"style": "form", "explode": False})
 
     assert value is None
@@ -70,7 +70,7 @@ def test_form_in_another_encoding_is_refused() -> None:
 
 @settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from(["name", "tags"]), st.text(min_size=1), max_size=2))
-def test_form_of_the_standard_library_is_read_back(fields: dict[str, str]) -> None:
+def test_a_urlencoded_form_decodes_to_the_same_fields(fields: dict[str, str]) -> None:
     expected = {key: [text] if key == "tags" else text for key, text in fields.items()}
 
     assert read(FORM, urlencode(fields).encode()) == (expected, "")
@@ -83,7 +83,7 @@ def multipart(*parts: tuple[str, bytes]) -> bytes:
     ) + b"--B--\r\n"  # fmt: skip
 
 
-def test_multipart_is_read_part_by_part() -> None:
+def test_multipart_is_decoded_part_by_part() -> None:
     data = bytes(range(256)) + b"\r\n\r\n--C\r\n"
     body = multipart(
         ('name="name"', "ä".encode()),
@@ -108,7 +108,7 @@ def test_multipart_is_read_part_by_part() -> None:
     }
 
 
-def test_json_in_a_form_is_what_it_says_where_a_text_would_not_fit() -> None:
+def test_json_in_a_form_is_parsed_if_text_does_not_match_the_schema() -> None:
     place = {"oneOf": [{"type": "string", "maxLength": 3}, SCHEMA["properties"]["size"]]}
     schema = {"type": "object", "properties": {"place": place}}
 
@@ -116,7 +116,7 @@ def test_json_in_a_form_is_what_it_says_where_a_text_would_not_fit() -> None:
     assert read(FORM, b"place={7}", schema) == ({"place": "{7}"}, "")
 
 
-def test_one_part_of_a_list_that_may_be_null_is_a_list() -> None:
+def test_one_part_of_a_nullable_list_is_a_list() -> None:
     tags = {"type": ["array", "null"], "items": {"type": "string"}}
     schema = {"type": "object", "properties": {"tags": tags}}
 
@@ -126,7 +126,7 @@ def test_one_part_of_a_list_that_may_be_null_is_a_list() -> None:
     assert found == ({"tags": ["a"]}, "")
 
 
-def test_multipart_with_styles_is_read_like_a_form() -> None:
+def test_multipart_with_styles_is_decoded_like_a_form() -> None:
     body = multipart(('name="w"', b"7"), ('name="name"', b"a&b"))
 
     value, problem = read(
@@ -139,9 +139,7 @@ def test_multipart_with_styles_is_read_like_a_form() -> None:
 @pytest.mark.parametrize(
     ("style", "text"), [("form", b"a,b"), ("pipeDelimited", b"a|b"), ("spaceDelimited", b"a b")]
 )
-def test_items_in_one_part_are_told_apart_by_the_separator_of_the_style(
-    style: str, text: bytes
-) -> None:
+def test_items_in_one_part_are_split_by_the_separator_of_the_style(style: str, text: bytes) -> None:
     value, problem = read(
         "multipart/form-data; boundary=B",
         multipart(('name="tags"', text)),
@@ -152,12 +150,12 @@ def test_items_in_one_part_are_told_apart_by_the_separator_of_the_style(
 
 
 @pytest.mark.parametrize("body", [b"", b"--B\r\n\r\nx", b"--C--\r\n"])
-def test_broken_multipart_is_refused(body: bytes) -> None:
+def test_malformed_multipart_is_rejected(body: bytes) -> None:
     with pytest.raises(ValueError, match=r"multipart body|a part has"):
         split_multipart("multipart/form-data; boundary=B", body)
 
 
-def test_a_part_of_a_form_has_a_name() -> None:
+def test_a_form_part_without_a_name_is_rejected() -> None:
     _, problem = read("multipart/form-data; boundary=B", multipart(("", b"x")))
 
     assert problem == "a part has no name"
@@ -182,20 +180,20 @@ NOTE = {
         ("image/png", b"\x89\x00", {"type": "string", "format": "binary"}, "iQA="),
     ],
 )
-def test_body_is_read_by_its_media_type(
+def test_a_body_is_decoded_by_its_media_type(
     content_type: str, body: bytes, schema: Any, value: Any
 ) -> None:
     assert read(content_type, body, schema) == (value, "")
 
 
-def test_json_that_breaks_the_schema_is_told() -> None:
+def test_json_that_violates_the_schema_is_reported() -> None:
     value, problem = read("application/json", json.dumps({"count": "1"}).encode())
 
     assert value == {"count": "1"}
     assert problem == 'at `/count`: "1" is not of type "integer"'
 
 
-def test_most_specific_media_type_describes_the_body() -> None:
+def test_the_most_specific_media_type_is_used() -> None:
     content = tuple(
         MediaType(name, {"type": kind})
         for name, kind in (("*/*", "array"), ("text/*", "null"), ("text/plain", "string"))
@@ -219,7 +217,7 @@ def with_content_id(content_id: str) -> Any:
         ("", (None, "no part has the Content-ID ``")),
     ],
 )
-def test_a_file_beside_an_object_is_known_by_its_content_id(content_id: str, expected: Any) -> None:
+def test_a_file_part_is_identified_by_its_content_id(content_id: str, expected: Any) -> None:
     file = {"type": "string", "format": "binary"}
     schema = {"type": "object", "properties": {"root": {"type": "object"}, "a": file, "b": file}}
     body = (

@@ -175,7 +175,7 @@ ROUND_TRIPS = [
 @pytest.mark.parametrize(("location", "style", "explode", "kind"), ROUND_TRIPS)
 @settings(max_examples=60)
 @given(data=st.data())
-def test_every_style_is_read_back(
+def test_every_style_decodes_to_the_sent_value(
     location: str, style: str, explode: bool, kind: str, data: st.DataObject
 ) -> None:
     schema, value = data.draw(typed_values(kind, texts(NOT_IN_ITEMS.get(style, ""))))
@@ -199,7 +199,7 @@ def test_every_style_is_read_back(
     ],
     ids=["no such text", "a text"],
 )
-def test_null_is_read_where_no_text_is_called_so(schema: Any, value: Any) -> None:
+def test_null_is_decoded_if_the_schema_allows_no_such_text(schema: Any, value: Any) -> None:
     one = parameter("query", "form", True, schema)
     assert decoded(one, query="color=null").values("query") == {"color": value}
 
@@ -207,7 +207,7 @@ def test_null_is_read_where_no_text_is_called_so(schema: Any, value: Any) -> Non
 @pytest.mark.parametrize(
     ("items", "value"), [("string", ["a,b"]), ("integer", [1, 2])], ids=["item", "separator"]
 )
-def test_an_encoded_comma_is_part_of_an_item_where_it_can_be(items: str, value: Any) -> None:
+def test_an_encoded_comma_is_part_of_a_string_item(items: str, value: Any) -> None:
     one = parameter("query", "form", False, {"type": "array", "items": {"type": items}})
     query = "color=a%2Cb" if items == "string" else "color=1%2C2"
     assert decoded(one, query=query).values("query") == {"color": value}
@@ -217,7 +217,7 @@ def test_an_encoded_comma_is_part_of_an_item_where_it_can_be(items: str, value: 
 @pytest.mark.parametrize("kind", ["scalar", "array", "object"])
 @settings(max_examples=60)
 @given(data=st.data())
-def test_header_is_read_back(explode: bool, kind: str, data: st.DataObject) -> None:
+def test_a_header_decodes_to_the_sent_value(explode: bool, kind: str, data: st.DataObject) -> None:
     schema, value = data.draw(typed_values(kind, HEADER_TEXTS))
     one = parameter("header", "simple", explode, schema)
 
@@ -231,7 +231,7 @@ def test_header_is_read_back(explode: bool, kind: str, data: st.DataObject) -> N
 @pytest.mark.parametrize("kind", ["scalar", "array", "object"])
 @settings(max_examples=40)
 @given(data=st.data())
-def test_cookie_is_read_back(explode: bool, kind: str, data: st.DataObject) -> None:
+def test_a_cookie_decodes_to_the_sent_value(explode: bool, kind: str, data: st.DataObject) -> None:
     schema, value = data.draw(typed_values(kind, texts("")))
     one = parameter("cookie", "form", explode, schema)
     wire = encoded("color", "form", explode, value)
@@ -272,7 +272,7 @@ BLUES, RGB_VALUE = ["blue", "black", "brown"], {"R": 100, "G": 200, "B": 150}
         ("matrix", False, {"type": "string"}, ";color", ""),
     ],
 )
-def test_paths_of_the_specification(
+def test_path_examples_of_the_specification_are_decoded(
     style: str, explode: bool, schema: Any, wire: str, value: Any
 ) -> None:
     one = parameter("path", style, explode, schema)
@@ -299,7 +299,7 @@ def test_paths_of_the_specification(
         ("form", True, {"type": "string"}, "color=", ""),
     ],
 )
-def test_queries_of_the_specification(
+def test_query_examples_of_the_specification_are_decoded(
     style: str, explode: bool, schema: Any, wire: str, value: Any
 ) -> None:
     said = decoded(parameter("query", style, explode, schema), query=wire)
@@ -308,7 +308,7 @@ def test_queries_of_the_specification(
     assert said.problems == []
 
 
-def test_deep_object_reads_lists_and_further_objects() -> None:
+def test_deep_object_decodes_lists_and_nested_objects() -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -335,7 +335,7 @@ def test_list_of_one_is_a_list() -> None:
         assert said.values("query") == {"color": ["blue"]}
 
 
-def test_ambiguous_text_has_several_readings() -> None:
+def test_ambiguous_text_has_several_values() -> None:
     schema = {"anyOf": [{"type": "integer"}, {"type": "string"}, STRINGS]}
 
     reading = decoded(parameter("query", "form", True, schema), query="color=7").query["color"]
@@ -366,7 +366,7 @@ def test_whole_query_is_one_value() -> None:
     assert said.querystring.value == RGB_VALUE
 
 
-def test_one_name_in_every_place_stays_apart() -> None:
+def test_one_name_in_every_location_is_kept_separate() -> None:
     schema = {"type": "string"}
 
     said = decoded(
@@ -398,7 +398,7 @@ def test_one_name_in_every_place_stays_apart() -> None:
         ("color=é", "the query has a raw `é`"),
     ],
 )
-def test_what_does_not_fit_is_reported(query: str, problem: str) -> None:
+def test_an_invalid_value_is_reported(query: str, problem: str) -> None:
     schema = {"type": "integer", "maximum": 9}
 
     said = decoded(parameter("query", "form", True, schema, required=True), query=query)
@@ -412,7 +412,7 @@ def test_undescribed_headers_and_cookies_are_reported() -> None:
     assert said.problems == ["header `X-Extra` is not described", "cookie `sid` is not described"]
 
 
-def test_exploded_object_leaves_other_parameters_alone() -> None:
+def test_an_exploded_object_does_not_consume_other_parameters() -> None:
     said = decoded(
         parameter("query", "form", True, {"type": "object"}),
         {**parameter("query", "form", True, {"type": "integer"}), "name": "limit"},

@@ -69,7 +69,7 @@ def test_a_pet_is_created_found_replaced_and_deleted() -> None:
     through_server("petstore", story)
 
 
-def test_an_account_has_the_name_that_it_was_given() -> None:
+def test_a_created_account_keeps_its_name() -> None:
     async def story(call: Call) -> None:
         new = {"username": "grace", "email": "grace@example.com", "password": "correct horse"}
         created = await call("create_user", body=new)
@@ -93,7 +93,7 @@ BOOK = {
 }
 
 
-def test_a_new_book_has_only_the_reviews_that_it_was_given() -> None:
+def test_a_created_book_has_only_its_own_reviews() -> None:
     async def story(call: Call) -> None:
         known = (await call("list_books"))["items"][0]["isbn"]
         seeded = await call("list_reviews", isbn=known)
@@ -170,7 +170,7 @@ def send(mock: MockUpstream, method: str, path: str, body: Any = None) -> tuple[
     return response.status, value, response.header("Location")
 
 
-def test_what_an_item_must_have_is_made_up_and_what_does_not_fit_is_left_out() -> None:
+def test_missing_required_members_are_generated_and_invalid_ones_dropped() -> None:
     uuid = {"type": "string", "format": "uuid"}
     mock = described({"/things": {"POST": ITEM}, "/things/{thing_id}": {"GET": ITEM}}, uuid)
 
@@ -184,7 +184,7 @@ def test_what_an_item_must_have_is_made_up_and_what_does_not_fit_is_left_out() -
     assert send(mock, "POST", "/things", {})[1]["id"] != made["id"]
 
 
-def test_items_in_an_envelope_are_found_there() -> None:
+def test_items_in_an_envelope_are_recognised() -> None:
     one = {"type": "object", "properties": {"thing": ITEM}, "required": ["thing"]}
     many = {
         "type": "object",
@@ -216,7 +216,7 @@ def test_items_in_an_envelope_are_found_there() -> None:
     assert send(mock, "GET", "/things")[1] == before
 
 
-def test_what_cannot_be_told_is_answered_as_ever_and_named_with_its_reason() -> None:
+def test_unsupported_collections_are_served_statelessly_with_a_reason() -> None:
     anonymous = {"type": "object", "properties": {"label": {"type": "string"}}}
     mock = described(
         {
@@ -239,7 +239,7 @@ def test_what_cannot_be_told_is_answered_as_ever_and_named_with_its_reason() -> 
     assert send(mock, "PUT", "/settings/any", {})[0] == 200
 
 
-def test_a_schema_that_cannot_be_used_is_a_reason_and_no_crash() -> None:
+def test_an_unresolved_schema_makes_the_collection_stateless() -> None:
     broken = {"type": "object", "properties": {"id": {"$ref": "#/$defs/gone"}}}
     mock = described({"/things": {"POST": broken}, "/things/{id}": {"GET": broken}})
 
@@ -248,7 +248,7 @@ def test_a_schema_that_cannot_be_used_is_a_reason_and_no_crash() -> None:
     assert send(mock, "GET", "/things/any")[0] == 200
 
 
-def test_a_collection_whose_ids_run_out_says_so() -> None:
+def test_a_collection_without_free_ids_returns_409() -> None:
     only_two = {"type": "string", "enum": ["a", "b"]}
     item = {"type": "object", "required": ["id"], "properties": {"id": only_two}}
     mock = described({"/things": {"POST": item}, "/things/{id}": {"DELETE": None}}, only_two)
@@ -258,7 +258,7 @@ def test_a_collection_whose_ids_run_out_says_so() -> None:
     assert sorted(set(statuses)) == [200, 409]
 
 
-def test_forgetting_goes_back_to_the_beginning() -> None:
+def test_forget_resets_the_collections() -> None:
     mock = described({"/things": {"POST": ITEM}, "/things/{id}": {"GET": ITEM, "DELETE": None}})
     made = send(mock, "POST", "/things", {})[1]["id"]
 
@@ -267,6 +267,6 @@ def test_forgetting_goes_back_to_the_beginning() -> None:
     assert send(mock, "GET", f"/things/{made}")[0] == 404
 
 
-def test_a_mock_without_memory_answers_as_the_document_says() -> None:
+def test_a_mock_without_state_answers_from_the_document() -> None:
     upstream = Path(EXAMPLES, "petstore-mcp/tests/generated/upstream.json").read_bytes()
     assert MockUpstream(json.loads(upstream)).state is None

@@ -36,7 +36,7 @@ def answer(response: HttpResponse) -> Any:
     return json.loads(response.body)
 
 
-def test_fitting_request_is_answered_with_the_example_and_recorded(mock: MockUpstream) -> None:
+def test_a_valid_request_is_answered_with_the_example_and_recorded(mock: MockUpstream) -> None:
     response = send(mock, "POST", "/items", BASIC, JSON, ("Idempotency-Key", "a"), body=ITEM)
 
     assert response.status == 201
@@ -52,7 +52,7 @@ def test_fitting_request_is_answered_with_the_example_and_recorded(mock: MockUps
     assert request.decoded.body.value == {"name": "Lamp", "price": 1}
 
 
-def test_answer_without_an_example_is_a_sample_without_write_only_properties(
+def test_a_response_without_an_example_is_a_sample_without_write_only_properties(
     mock: MockUpstream,
 ) -> None:
     item = answer(send(mock, "GET", "/items/7", KEY))
@@ -60,7 +60,7 @@ def test_answer_without_an_example_is_a_sample_without_write_only_properties(
     assert set(item) == {"id", "name", "price"}
 
 
-def test_operation_without_content_answers_204(mock: MockUpstream) -> None:
+def test_an_operation_without_content_returns_204(mock: MockUpstream) -> None:
     response = send(mock, "DELETE", "/items/7", ("Authorization", "Bearer t"))
 
     assert (response.status, response.body) == (204, b"")
@@ -90,7 +90,7 @@ def test_operation_without_content_answers_204(mock: MockUpstream) -> None:
         ("PUT", "/items/7", [KEY, JSON], ITEM, 401, "`session`: no credential was sent in cookie"),
     ],
 )  # fmt: skip
-def test_request_that_does_not_fit_is_refused_with_the_reason(
+def test_an_invalid_request_is_rejected_with_the_reason(
     mock: MockUpstream,
     method: str,
     path: str,
@@ -106,7 +106,7 @@ def test_request_that_does_not_fit_is_refused_with_the_reason(
     assert problem in "; ".join(mock.requests[0].problems)
 
 
-def test_read_only_property_is_refused_in_a_request(mock: MockUpstream) -> None:
+def test_a_read_only_property_in_a_request_is_rejected(mock: MockUpstream) -> None:
     response = send(
         mock, "POST", "/items", BASIC, JSON, body=b'{"name": "Lamp", "price": 1, "id": 7}'
     )
@@ -121,7 +121,7 @@ def test_another_host_is_an_unknown_route(mock: MockUpstream) -> None:
     assert asyncio.run(mock.send(request)).status == 404
 
 
-def test_known_secrets_must_be_met(mock: MockUpstream) -> None:
+def test_configured_secrets_must_match(mock: MockUpstream) -> None:
     mock.secrets = {"key": {"value": "k1"}, "login": {"username": "ann", "password": "wrong"}}
 
     assert send(mock, "GET", "/items/7", KEY).status == 200
@@ -129,7 +129,7 @@ def test_known_secrets_must_be_met(mock: MockUpstream) -> None:
     assert send(mock, "POST", "/items", BASIC, JSON, body=ITEM).status == 401
 
 
-def test_a_known_credential_must_not_be_sent_where_none_is_asked_for(mock: MockUpstream) -> None:
+def test_a_credential_sent_to_a_public_operation_is_rejected(mock: MockUpstream) -> None:
     mock.secrets = {"key": {"value": "k1"}}
 
     response = send(mock, "GET", "/items", KEY)
@@ -138,7 +138,7 @@ def test_a_known_credential_must_not_be_sent_where_none_is_asked_for(mock: MockU
     assert "`key`: a credential was sent that this operation does not" in answer(response)["detail"]
 
 
-def test_optional_credential_may_be_there_or_not(mock: MockUpstream) -> None:
+def test_an_optional_credential_can_be_sent_or_omitted(mock: MockUpstream) -> None:
     assert send(mock, "GET", "/items").status == 200
     assert send(mock, "GET", "/items?api_key=a").status == 200
     assert [request.security for request in mock.requests] == [(), ("query_key",)]
@@ -158,7 +158,7 @@ def test_reply_can_be_overridden_for_one_operation(mock: MockUpstream) -> None:
     assert len(mock.requests) == 1
 
 
-def test_reply_can_be_broken(mock: MockUpstream) -> None:
+def test_a_reply_can_be_malformed_or_break_the_connection(mock: MockUpstream) -> None:
     mock.reply_with(Reply(fault="json"))
     with pytest.raises(json.JSONDecodeError):
         answer(send(mock, "GET", "/items/7", KEY))
@@ -168,7 +168,7 @@ def test_reply_can_be_broken(mock: MockUpstream) -> None:
         send(mock, "GET", "/items/7", KEY)
 
 
-def test_reply_of_a_case_is_read(mock: MockUpstream) -> None:
+def test_a_reply_is_loaded_from_a_case(mock: MockUpstream) -> None:
     mock.reply_with(Reply.from_json({"status": 200, "body": [1], "headers": {"X-A": "b"}}))
 
     response = send(mock, "GET", "/items")
@@ -176,12 +176,12 @@ def test_reply_of_a_case_is_read(mock: MockUpstream) -> None:
     assert (answer(response), response.header("x-a")) == ([1], "b")
 
 
-def test_reply_over_the_bound_of_the_request_is_not_given(mock: MockUpstream) -> None:
+def test_a_reply_above_the_size_limit_of_the_request_raises(mock: MockUpstream) -> None:
     with pytest.raises(ResponseTooLargeError):
         send(mock, "GET", "/items/7", KEY, max_response_bytes=3)
 
 
-def test_request_that_does_not_fit_is_refused_whatever_the_reply_would_be(
+def test_an_invalid_request_is_rejected_despite_a_configured_reply(
     mock: MockUpstream,
 ) -> None:
     mock.reply_with(Reply(status=200))
@@ -189,7 +189,7 @@ def test_request_that_does_not_fit_is_refused_whatever_the_reply_would_be(
     assert send(mock, "GET", "/items/7").status == 401
 
 
-def test_concrete_path_comes_before_a_template() -> None:
+def test_a_concrete_path_takes_precedence_over_a_template() -> None:
     paths = ("/a/{x}", "/a/mine", "/{x}/mine", "/a/{x}?op=b")
     operations = [{"method": "GET", "path": path, "servers": []} for path in paths]
     for operation in operations:
@@ -209,7 +209,7 @@ def test_concrete_path_comes_before_a_template() -> None:
     ]
 
 
-def test_real_server_judges_the_same_bytes(mock: MockUpstream) -> None:
+def test_the_http_mock_server_decodes_the_same_requests(mock: MockUpstream) -> None:
     async def talk() -> None:
         base_url = await mock.start()
         assert base_url.endswith("/v1")

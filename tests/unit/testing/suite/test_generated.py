@@ -66,7 +66,7 @@ def failures(project: Path) -> list[str]:
     return found
 
 
-def test_sound_package_passes(shop: Path) -> None:
+def test_an_unchanged_package_passes(shop: Path) -> None:
     assert failures(shop) == []
 
 
@@ -287,7 +287,7 @@ FAULTS: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
-def test_fault_fails(shop: Path, fault: Callable[[Path], None]) -> None:
+def test_a_fault_in_the_package_fails(shop: Path, fault: Callable[[Path], None]) -> None:
     fault(shop)
     ast.parse((shop / HANDLERS).read_text())
 
@@ -322,7 +322,7 @@ def run_module(project: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_generated_module_runs_every_case_and_says_what_is_off(shop: Path) -> None:
+def test_the_generated_module_runs_every_case_and_reports_differences(shop: Path) -> None:
     done = run_module(shop)
     assert done.returncode == 0, done.stdout
     assert "32 passed" in done.stdout
@@ -334,7 +334,7 @@ def test_generated_module_runs_every_case_and_says_what_is_off(shop: Path) -> No
     assert 'query parameter `fields`: not sent, expected ["price", "name"]' in done.stdout
 
 
-def test_case_that_could_not_be_made_is_skipped_with_its_reason(shop: Path) -> None:
+def test_an_untested_case_is_skipped_with_its_reason(shop: Path) -> None:
     cases = shop / "tests" / "generated" / "cases.json"
     entry = {"id": "get_item: result", "tool": "get_item", "untested": "no value satisfies it"}
     cases.write_text(json.dumps([*json.loads(cases.read_text()), entry]))

@@ -47,7 +47,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Served]:
     return make
 
 
-def test_a_good_server_passes(serve: Callable[..., Served]) -> None:
+def test_a_correct_server_passes(serve: Callable[..., Served]) -> None:
     served = serve()
     for revision in served.revisions:
         served.check_lists(revision)
@@ -71,6 +71,6 @@ def test_a_tool_that_clients_drop_is_named(
         serve(**change).check_tools()
 
 
-def test_a_tool_that_says_nothing_is_named(serve: Callable[..., Served]) -> None:
+def test_a_tool_without_a_description_is_reported(serve: Callable[..., Served]) -> None:
     with pytest.raises(AssertionError, match="`count` of tools/list"):
         serve(description="").check_descriptions()

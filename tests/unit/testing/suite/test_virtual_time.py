@@ -8,7 +8,7 @@ import time
 from mcpgen.testing.suite.virtual_time import VirtualTimeLoop
 
 
-def test_hours_pass_at_once_and_in_order() -> None:
+def test_sleeps_end_immediately_and_in_order() -> None:
     seen: list[tuple[str, float]] = []
 
     async def wait(name: str, seconds: float) -> None:
@@ -26,7 +26,7 @@ def test_hours_pass_at_once_and_in_order() -> None:
     assert time.monotonic() - started < 3600
 
 
-def test_a_timeout_ends_what_never_would() -> None:
+def test_a_timeout_ends_an_endless_wait() -> None:
     async def story() -> float:
         try:
             async with asyncio.timeout(60):
@@ -39,7 +39,7 @@ def test_a_timeout_ends_what_never_would() -> None:
         assert runner.run(story()) == 60
 
 
-def test_work_of_an_executor_takes_no_time() -> None:
+def test_executor_work_takes_no_virtual_time() -> None:
     async def scenario() -> tuple[str, float]:
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(1):

@@ -65,7 +65,7 @@ def test_a_change_of_json_replaces_or_removes_one_value(
     assert json.loads(JsonChange("f.json", tokens, value).apply(before)) == expected
 
 
-def test_the_mutants_of_a_package_are_the_same_in_every_run_and_differ_from_each_other(
+def test_the_mutants_of_a_package_are_unique_and_reproducible(
     mutants: list[Mutant],
 ) -> None:
     again = list_mutants(PackageFiles.read(PETSTORE))
@@ -74,7 +74,7 @@ def test_the_mutants_of_a_package_are_the_same_in_every_run_and_differ_from_each
     assert len({mutant.id for mutant in mutants}) == len(mutants)
 
 
-def test_every_mutant_changes_what_its_place_names(mutants: list[Mutant]) -> None:
+def test_every_mutant_changes_the_file_that_it_names(mutants: list[Mutant]) -> None:
     package = PackageFiles.read(PETSTORE)
     for mutant in mutants:
         for file, content in mutant.files(package.originals).items():
@@ -82,7 +82,7 @@ def test_every_mutant_changes_what_its_place_names(mutants: list[Mutant]) -> Non
         assert mutant.place.partition("#")[0].partition(":")[0] in package.originals
 
 
-def test_every_handler_with_a_fault_is_still_python(mutants: list[Mutant]) -> None:
+def test_every_mutant_of_a_handler_is_valid_python(mutants: list[Mutant]) -> None:
     package = PackageFiles.read(PETSTORE)
     for mutant in mutants:
         for file, content in mutant.files(package.originals).items():
@@ -90,7 +90,7 @@ def test_every_handler_with_a_fault_is_still_python(mutants: list[Mutant]) -> No
                 compile(content, file, "exec")
 
 
-def test_every_operator_finds_something_to_do_in_the_examples() -> None:
+def test_every_operator_creates_a_mutant_in_the_examples() -> None:
     made = {
         mutant.operator
         for name in ("bookshop-mcp", "petstore-mcp")
@@ -102,7 +102,7 @@ def test_every_operator_finds_something_to_do_in_the_examples() -> None:
     assert unused <= NOT_IN_EXAMPLES
 
 
-def test_a_choice_takes_of_every_operator_before_it_takes_more_of_one(
+def test_choose_mutants_covers_every_operator_before_it_repeats_one(
     mutants: list[Mutant],
 ) -> None:
     operators = {mutant.operator for mutant in mutants}
@@ -116,7 +116,7 @@ def test_a_choice_takes_of_every_operator_before_it_takes_more_of_one(
     assert choose_mutants(mutants, 0) == mutants
 
 
-def test_a_fault_is_found_by_a_call_and_the_next_mutant_starts_afresh(
+def test_a_mutant_is_killed_by_a_call_and_restored_afterwards(
     mutants: list[Mutant],
 ) -> None:
     bench = Bench(PETSTORE)
@@ -142,18 +142,18 @@ def test_a_fault_is_found_by_a_call_and_the_next_mutant_starts_afresh(
         ("credential-place", ""),
     ],
 )
-def test_faults_of_the_request_are_found(mutants: list[Mutant], operator: str, tool: str) -> None:
+def test_mutants_of_the_request_are_killed(mutants: list[Mutant], operator: str, tool: str) -> None:
     assert Bench(PETSTORE).judge(one(mutants, operator, tool)).outcome == "killed"
 
 
-def test_an_equivalent_mutant_is_not_run_and_counts_neither_way(mutants: list[Mutant]) -> None:
+def test_an_equivalent_mutant_is_not_run(mutants: list[Mutant]) -> None:
     verdict = Bench(PETSTORE).judge(one(mutants, "flipped-explode", "get_pet"))
 
     assert verdict.outcome == "equivalent"
     assert verdict.mutant.equivalent in equivalence.RULES
 
 
-def test_a_campaign_leaves_the_project_as_it_is() -> None:
+def test_a_campaign_leaves_the_project_unchanged() -> None:
     before = tree(PETSTORE)
 
     campaign = run_campaign(PETSTORE, most=4, jobs=1, progress=lambda _: None)
@@ -163,7 +163,7 @@ def test_a_campaign_leaves_the_project_as_it_is() -> None:
     assert campaign.score is not None
 
 
-def test_a_suite_that_fails_by_itself_judges_nothing(petstore_copy: Path) -> None:
+def test_a_campaign_with_a_failing_suite_is_an_error(petstore_copy: Path) -> None:
     handlers = petstore_copy / "src/petstore_mcp/_generated/tools/pets.py"
     handlers.write_text(handlers.read_text().replace('"DELETE"', '"GET"'))
 
@@ -171,7 +171,7 @@ def test_a_suite_that_fails_by_itself_judges_nothing(petstore_copy: Path) -> Non
         run_campaign(petstore_copy, most=1, jobs=1, progress=lambda _: None)
 
 
-def test_a_server_that_is_written_by_hand_has_nothing_to_judge() -> None:
+def test_a_campaign_without_generated_cases_is_an_error() -> None:
     with pytest.raises(NoPackageError, match="no generated test cases"):
         run_campaign(EXAMPLES / "everything-mcp", most=1, jobs=1, progress=lambda _: None)
 
@@ -201,7 +201,7 @@ def test_a_server_that_is_written_by_hand_has_nothing_to_judge() -> None:
          "type", ""),
     ],
 )  # fmt: skip
-def test_a_keyword_is_idle_only_where_a_rule_says_so(
+def test_removing_a_keyword_is_equivalent_only_under_a_rule(
     schema: dict[str, object], tokens: tuple[str, ...], keyword: str, rule: str
 ) -> None:
     assert equivalence.of_keyword(schema, tokens, keyword) == rule
@@ -220,7 +220,7 @@ def test_a_keyword_is_idle_only_where_a_rule_says_so(
         ({"type": "object"}, "deepObject", "brackets"),
     ],
 )
-def test_explode_is_idle_only_where_a_rule_says_so(
+def test_flipping_explode_is_equivalent_only_under_a_rule(
     schema: dict[str, object], style: str, rule: str
 ) -> None:
     listed = {"properties": {"a": schema}, "$defs": {"Text": {"type": "string"}}}
