@@ -14,8 +14,8 @@ class ChildScript:
     """A script that reads a request from stdin and writes an answer to stdout, under way.
 
     Its interpreter is isolated (`python -I`) and has an empty environment, so neither variables nor
-    the user's packages change what it does. It ends with this process at the latest, unless that is
-    killed.
+    the user's packages change what it does. The script ends when this process ends, unless this
+    process is killed.
     """
 
     def __init__(self, script: Path, request: bytes, *arguments: str, folder: str | Path) -> None:

@@ -1,4 +1,4 @@
-"""What a change of the tool surface means to its clients: rules, graded. No disk, no network."""
+"""Comparison of two tool surfaces: each change gets the level of its rule. Without I/O."""
 
 from mcpgen.changelog.compare import RULES, Change, Changelog, Level, compare, next_version
 from mcpgen.changelog.package_surface import (

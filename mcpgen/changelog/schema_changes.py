@@ -1,7 +1,7 @@
-"""How one JSON Schema (2020-12) differs from another, keyword by keyword, whatever its depth.
+"""Differences between two JSON Schemas (2020-12), keyword by keyword, at any depth.
 
-What is found narrows or widens the set of values that fit. Where neither can be shown, the
-difference counts as the one that the caller calls severe, and says that it is not certain.
+A difference narrows or widens the set of valid values. If neither can be shown, it counts as the
+one that the caller passes as severe, and is marked as uncertain.
 """
 
 from __future__ import annotations

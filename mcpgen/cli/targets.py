@@ -1,4 +1,4 @@
-"""The server that a command connects to, and the exchanges with it."""
+"""The server that a command connects to: a package, a command or a URL; calls and failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Invalid configuration of a server: its error, and missing extras (optional dependencies)."""
+"""The error of an invalid server configuration, and checks for optional dependencies (extras)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that a header, query parameter or cookie can have, and those of the HTTP client."""
+"""Valid names of headers, query parameters and cookies, and names that the HTTP client sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of the operating system that ended a child process, found in what it left."""
+"""Recognition of system errors that ended a child process, from its status and its stderr."""
 
 from __future__ import annotations
 

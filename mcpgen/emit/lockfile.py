@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class LockUnreadableError(Exception):
-    """`mcpgen.lock` is not what mcpgen writes, but its lines may still tell something."""
+    """`mcpgen.lock` is damaged; `recover_lock` reads its intact lines."""
 
 
 class LockTooNewError(Exception):

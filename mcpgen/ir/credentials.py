@@ -1,4 +1,4 @@
-"""Credentials that a document does not declare, and other origins that would receive them."""
+"""Types: credentials that a document hides, and other origins that would receive credentials."""
 
 from __future__ import annotations
 

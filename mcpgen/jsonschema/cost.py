@@ -16,11 +16,11 @@ import msgspec
 from mcpgen.jsonschema.graph import SchemaGraph, Subschema, count_slow_options, has_fraction
 
 MAX_STEPS: Final = 5_000_000
-"""Of one evaluation: 0.4 s if each is taken, and usually a small part of them is."""
+"""Steps of one evaluation: at most 0.4 s; most evaluations take a small part of them."""
 MAX_ERRORS: Final = 10_000
-"""Of which one evaluation may collect, 1,600 bytes counting as one: about 50 MB."""
+"""Errors that one evaluation may collect: about 50 MB. 1,600 bytes count as one error."""
 MAX_NODES: Final = 100_000
-"""Of an instance whose cost is computed."""
+"""Nodes of an instance for which the cost is computed."""
 _ALTERNATIVES: Final = frozenset({"anyOf", "oneOf"})
 _HARMLESS_STEPS: Final = 64
 _MAX_VISITS: Final = 20_000

@@ -1,4 +1,4 @@
-"""Schemas as they apply: merged, and with `readOnly` and `writeOnly` decided by direction."""
+"""JSON Schemas simplified: `allOf` merged, and `readOnly` and `writeOnly` applied by direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mapping of a declared tool's inputs to the parameters and the body of its request."""
+"""Conversion of a declared tool's inputs to OpenAPI parameters and a request body."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the templates of `templates/code/` read: the plan, spelled in Python.
+"""Views: the values that the templates of `templates/code/` print.
 
-A view decides no name, type or order; the plan has. It spells what the plan decided, out of
-identifiers, literals and annotations that are taken apart and checked, never out of raw text.
+All decisions about names, types and order were made in the plan. A view writes them as Python
+source, from checked identifiers, literals and annotations, never from raw text.
 """
 
 from __future__ import annotations

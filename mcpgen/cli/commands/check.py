@@ -1,4 +1,4 @@
-"""`mcpgen check`: is a server package what its document and mcpgen would make of it today?"""
+"""`mcpgen check`: is a server package current, compared with its document and this mcpgen?"""
 
 from __future__ import annotations
 

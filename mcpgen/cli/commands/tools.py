@@ -1,4 +1,4 @@
-"""`mcpgen tools`: what a server offers to a model, and what the offer costs."""
+"""`mcpgen tools`: list the tools of a server and their token costs, or explain one tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mcpgen ws`: what is done to one server, done to all those of a workspace."""
+"""`mcpgen ws`: run commands for the servers of a workspace."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Three-way merging of lines: what two sides made of one base, brought together.
+"""Three-way merging of lines: the changes of two sides since a common base are combined.
 
-A change of one side is taken, and the same change of both is taken once. Two changes count as apart
-only where a line stands between them that each of the three texts has exactly once: a blank line or
-a bracket could belong to either change, and where it does not decide, tools differ in silence. What
-is not apart is a conflict, which the caller settles. So a merge without conflicts is the one that
-`git merge-file` gives, if that finds none either; some that git would dare are conflicts here.
+A change of one side is taken; the same change of both sides is taken once. Two changes are separate
+only if a line between them occurs exactly once in each of the three texts. A blank line or a
+bracket could belong to either change, and merge tools disagree about those. Changes that are not
+separate are a conflict, which the caller resolves. A merge without conflicts has the same result as
+`git merge-file`, unless that finds a conflict; some changes that git merges are conflicts here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Merging a file of the skeleton that both the user and mcpgen changed; how depends on its kind.
+"""Merging of project files that both the user and mcpgen changed, by kind of file.
 
-A file that stops the toolchain where it does not parse never gets conflict markers: there the
-user's text stays, and ours is offered beside it.
+Files that must parse, such as TOML, never get conflict markers: the user's text is kept, and the
+text of mcpgen is written to a file beside it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The models of a package: `TypedDict`s that datamodel-code-generator makes in a child process.
 
-All of them are in one module, by name: whatever tag uses a class, it stays where it is.
+All models are in one module, sorted by name, so that a class does not move if another tag uses it.
 
-The child starts before the caller renders and is joined after, so that two cores do both.
-Its answer is cached by the content of the request; nothing in it depends on the machine.
+The child process runs while the caller renders, which uses the second core. Its result is cached
+by the content of the request.
 """
 
 from __future__ import annotations

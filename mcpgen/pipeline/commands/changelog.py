@@ -21,7 +21,7 @@ from mcpgen.pipeline.project.surfaces import (
 
 
 class ChangelogReport(Struct, frozen=True):
-    """What changed, graded, since what. `changelog` is None where nothing could be compared."""
+    """The changes since an earlier state. `changelog` is None if nothing could be compared."""
 
     problems: Problems
     outcome: Outcome

@@ -37,7 +37,7 @@ from mcpgen.pipeline.project.sources import (
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _OTHER = re.compile(r"[^a-z0-9]+")
-_FORBIDDEN = frozenset({"tool", "workflow"})  # begin the keys of what no document describes
+_FORBIDDEN = frozenset({"tool", "workflow"})  # prefixes of keys outside documents
 
 
 class SourceChange(Struct, frozen=True):

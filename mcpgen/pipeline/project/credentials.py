@@ -1,4 +1,4 @@
-"""Handling of credentials that a document declares as parameters: `new` decides, others report."""
+"""Credentials that a document hides: `new` writes manifest entries, other commands report them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Evidence of what was done to a server: a file that holds only while its inputs are the same.
+"""Evidence: the recorded result of a check of a server, valid while the inputs are unchanged.
 
-`.mcpgen/evidence/<check>.json` has the hashes of all that the result depends on. Whoever reads it
-compares them first, so that nothing is claimed of what changed since.
+`.mcpgen/evidence/<check>.json` contains the hashes of all inputs of the result. Readers compare the
+hashes first, and ignore evidence of other inputs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What mcpgen asks of git, which it never writes to: files as a revision has them."""
+"""Read-only git queries: the files of a project at a revision."""
 
 from __future__ import annotations
 

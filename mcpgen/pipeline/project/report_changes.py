@@ -1,4 +1,4 @@
-"""What a run has to say about the files that it did not simply write."""
+"""Reports of files that a run did not overwrite: merges, conflicts, edits and foreign files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The sources of a project: the manifest's entries with what the lock records of each.
+"""The sources of a project: entries of the manifest with what the lock records of each.
 
-What was published for a source stays with its document: what its operation keys begin with, its
-settings and its tool names. So no source changes when another one is added, renamed or removed.
+The prefix of its operation keys, its settings and its tool names stay with a document. So adding,
+renaming or removing a source does not change the others.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class ListedArgument(Struct, frozen=True):
 
     argument: Argument
     schema: JsonSchema
-    says_less: bool = False  # than `argument.schema`, which is then checked
+    says_less: bool = False  # if so, arguments are validated by `argument.schema`
 
 
 def plan_arguments(

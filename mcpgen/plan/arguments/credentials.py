@@ -1,4 +1,7 @@
-"""Credentials that a document declares as parameters or not at all, and their destinations."""
+"""Credentials that a document declares as parameters, or not at all: detection and settings.
+
+Also finds the other origins to which credentials would be sent.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Default headers of requests, and the headers that steer servers and proxies."""
+"""Default headers of requests, and header parameters such as `X-Forwarded-For` that are dropped."""
 
 from __future__ import annotations
 

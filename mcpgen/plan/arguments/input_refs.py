@@ -1,4 +1,4 @@
-"""Inputs of declared tools: where each argument goes in the request."""
+"""Plan of a declared tool: its inputs and fixed values, and where each input goes in the body."""
 
 from __future__ import annotations
 

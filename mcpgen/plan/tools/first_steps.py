@@ -29,7 +29,7 @@ _PLACES = frozenset({"cookie", "header", "query"})
 
 
 def first_steps(plan: ServerPlan, taken: Collection[str] = ()) -> FirstSteps:
-    """Choose operations and parameters for a name, a fixed value, a default and a question.
+    """Choose the examples: an operation to rename, parameters to fix or default, one to confirm.
 
     `taken` are the keys and operationIds with entries in the manifest. A step without a suitable
     operation is skipped.

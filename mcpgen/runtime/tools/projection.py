@@ -19,7 +19,7 @@ MAX_CHARACTERS = 100_000
 _MAX_MEASURED = 64 * 1024 * 1024
 """Bytes that are encoded to find out how long the parts of a value are.
 
-Each level encodes all below it, so that a value of 10 MB is cut six levels deep, and no deeper.
+Each level of nesting encodes its parts again, so a value of 10 MB is cut at most six levels deep.
 """
 _FEW_MEMBERS = 1_000  # whose names all stay
 _SHORTEST_TEXT = 40  # of a text that is cut; below this, too little would stay to be of use

@@ -1,7 +1,7 @@
-"""Result policies of a tool: `poll` and `confirm` of its contract's `shaping`.
+"""Policies that wrap a tool's handler: `poll` repeats the request, `confirm` asks the user first.
 
-Its `result` applies only to the results that clients receive: the steps of a workflow use the
-whole response.
+They are in the member `shaping` of the tool's contract. Its third member, `result`, is applied by
+the registry to results for clients only: the steps of a workflow use the whole response.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tests of a server whose handlers are written by hand: its lists are complete and valid."""
+"""Tests of a server without a document: its lists end, and their entries are valid and unique."""
 
 from __future__ import annotations
 

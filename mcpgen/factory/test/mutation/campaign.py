@@ -28,7 +28,7 @@ from mcpgen.factory.test.overlay import Overlay
 from mcpgen.testing.suite.cases import Case
 from mcpgen.testing.suite.generated import Suite
 
-# Checks that start processes see the disk, where no mutant is.
+# These run in-process: a started process would read the unchanged files from the disk.
 _OF_THE_WHOLE: Final = (
     "check_tool_list",
     "check_operations",

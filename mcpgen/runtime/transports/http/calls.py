@@ -13,7 +13,7 @@ from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.transports.http.reply_stream import AnswerLater, ReplyStream
 
 SLOW_CALL_SECONDS: Final = 0.05
-"""A call that takes longer, at most twice as long, gets a task that watches for a disconnect."""
+"""Time after which a task watches for a disconnect; it starts after at most twice this time."""
 
 
 class PostedCalls:

@@ -20,7 +20,9 @@ from mcpgen.runtime.process.memory_budget import MAX_BUFFERED_BYTES, MemoryBudge
 
 MAX_CONNECTIONS: Final = 12_000
 _SPARE_DESCRIPTORS: Final = 200  # for requests to the API, and files that handlers open
-_CLOSED_AT_ONCE: Final = 64  # a fraction of the limit: finding the oldest ones costs a scan
+_CLOSED_AT_ONCE: Final = (
+    64  # connections; several, because finding the oldest ones is a scan of all
+)
 PARSING_SECONDS: Final = 0.005  # per turn of the event loop, for sliced input
 
 IDLE: Final = 0  # between requests, or within an incomplete one
