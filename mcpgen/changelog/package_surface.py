@@ -30,7 +30,7 @@ def read_surface(content: bytes) -> Surface:
     try:
         surface = msgspec.json.decode(content, type=Surface)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise SurfaceUnreadableError(f"it is no tool surface: {error}", SURFACE_FILE) from None
+        raise SurfaceUnreadableError(f"it is not a tool surface: {error}", SURFACE_FILE) from None
     if surface.surface_version > SURFACE_VERSION:
         raise SurfaceUnreadableError("a newer mcpgen wrote it", SURFACE_FILE)
     return surface

@@ -175,7 +175,7 @@ def test_a_tool_name_that_is_already_in_use_is_rejected(
     before = shop.contract("books")
     assert shop.generate("operations: {listBooks: {name: get_book}}\n", "-q") == 3
     told = capsys.readouterr().err
-    assert "error[name-collision]: `get_book` is the tool of `GET /books/{isbn}` already" in told
+    assert "error[name-collision]: `get_book` is already the tool of `GET /books/{isbn}`" in told
     assert "/operations/listBooks/name" in told
     assert shop.contract("books") == before
     swapped = "operations: {listBooks: {name: get_book}, getBook: {name: list_books}}\n"

@@ -307,7 +307,7 @@ def test_a_document_that_is_already_a_source_is_rejected(
     folder: Path, said: Callable[[], str]
 ) -> None:
     assert run(["source", "add", "iban.json", "iban-mcp"]) == 2
-    assert "`iban.json` is the source `openapi.json` already" in said()
+    assert "`iban.json` is already the source `openapi.json`" in said()
 
 
 def test_a_document_inside_the_project_is_used_in_place(

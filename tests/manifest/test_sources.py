@@ -292,7 +292,7 @@ def test_operations_of_two_documents_with_the_same_id_are_distinguished(folder: 
 @pytest.mark.parametrize(
     ("key", "said"),
     [
-        ("operation: ", "`listPets` is no operation that is served"),
+        ("operation: ", "`listPets` is not an operation of this server"),
         ("tools: [", "`listPets` is no tool of this server"),
     ],
 )

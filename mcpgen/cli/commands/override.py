@@ -45,7 +45,7 @@ def run_override(
 
 def _show(printer: Printer, report: OverrideReport, *, is_dry_run: bool) -> None:
     if report.at is not None:
-        printer.result(f"`{visible(report.operation)}` is overridden already, at {report.at}")
+        printer.result(f"`{visible(report.operation)}` is already overridden at {report.at}")
         return
     will = "would be " if is_dry_run else ""
     printer.result(f"{visible(report.function)} {will}written:\n")

@@ -359,7 +359,7 @@ def _ack(run: _Run, name: str) -> OverrideReport:
     if hook is None:
         run.problems.error(
             "not-overridden",
-            f"`{found.key}` has no override and no hook, so nothing of it waits to be accepted",
+            f"`{found.key}` has no override or hook to accept",
             help=f'`mcpgen override "{found.key}"` starts an override',
         )
         return OverrideReport(run.problems, Outcome.USAGE, found.key)

@@ -300,7 +300,7 @@ class _Run:
             labels = [source.entry.label for source in self._sources.values()]
             self._problems.error(
                 "several-documents",
-                f"{self._target} has {len(labels)} documents, and {self._given} could be any",
+                f"{self._target} has {len(labels)} documents: {self._given} could replace any",
                 at=self._intent.locate(("sources",)),
                 why="each is pulled from a place of its own",
                 help=f"say which, as in `{labels[0]}={self._given}`; there is "
@@ -395,11 +395,11 @@ class _Run:
         report = self._problems.warning if self._options.force else self._problems.error
         report(
             "hand-edit",
-            f"{path} was edited by hand since it was generated from",
+            f"{path} was edited by hand after the last run",
             at=Location((self._target / path).as_posix()),
-            why="the document that was fetched takes its place, and the edit would be lost",
-            help=f"`mcpgen pull --force` keeps a copy of it in {RESCUE_FOLDER}/; repairs that are"
-            " to last belong into an overlay",
+            why="the fetched document would replace it, and the edit would be lost",
+            help=f"`mcpgen pull --force` keeps a copy of it in {RESCUE_FOLDER}/; put lasting"
+            " repairs into an overlay",
         )
         if not self._options.force:
             raise StoppedError(Outcome.CONFLICT)

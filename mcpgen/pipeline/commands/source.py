@@ -256,9 +256,9 @@ class _Run(Struct, frozen=True):
             if is_known:
                 self.problems.error(
                     "source-exists",
-                    f"`{own_path or origin}` is the source `{source.entry.label}` already",
+                    f"`{own_path or origin}` is already the source `{source.entry.label}`",
                     at=self.intent.locate(("sources", str(number))),
-                    why="its tools would be there twice",
+                    why="its tools would exist twice",
                     help=f"`mcpgen pull {self.target}` fetches it anew",
                 )
                 raise StoppedError(Outcome.USAGE)

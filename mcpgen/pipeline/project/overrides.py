@@ -229,10 +229,10 @@ def _segments(path: str) -> list[str]:
 def _tell_twice(hook: Hook, first: Hook, problems: Problems) -> None:
     problems.error(
         "overridden-twice",
-        f"`{hook.operation}` is overridden already, at {first.at}",
+        f"`{hook.operation}` is already overridden at {first.at}",
         at=hook.at,
-        why="only one of them could answer, so the server does not start",
-        help="make one of the two, or use `@before` and `@after`",
+        why="only one of the two could run, so the server does not start",
+        help="join the two, or use `@before` and `@after`",
     )
 
 

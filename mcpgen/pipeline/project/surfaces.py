@@ -202,9 +202,9 @@ def _read_on_disk(folder: Path, found_in: str, problems: Problems) -> EarlierSur
 def _reject(error: SurfaceUnreadableError, shown_as: str, problems: Problems) -> NoReturn:
     problems.error(
         "surface-unreadable",
-        f"{shown_as} cannot be compared with: {error}",
+        f"cannot compare with {shown_as}: {error}",
         at=Location(shown_as),
-        why="what cannot be read is not taken for unchanged",
+        why="tools that cannot be read are not assumed to be unchanged",
         help=f"name a git revision, the folder of a server, or a {SURFACE_FILE.rpartition('/')[2]}"
         " of an earlier mcpgen",
     )

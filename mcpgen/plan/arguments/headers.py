@@ -1,4 +1,4 @@
-"""Default headers of requests, and header parameters such as `X-Forwarded-For` that are dropped."""
+"""Default headers of requests; removal of header arguments such as `X-Forwarded-For`."""
 
 from __future__ import annotations
 

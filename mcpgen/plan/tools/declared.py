@@ -223,7 +223,7 @@ class _Declaring:
         if tool is None:
             self._refuse(
                 tokens,
-                f"`{entry.operation}` is no operation that is served",
+                f"`{entry.operation}` is not an operation of this server",
                 did_you_mean(entry.operation, self._tools, "name one that `select` keeps"),
             )
             return None
@@ -257,7 +257,7 @@ class _Declaring:
                 if used not in entry.arguments:
                     self._refuse(
                         ("prompts", name, "messages", str(number), "text"),
-                        f"`{{{used}}}` stands for no argument of `{name}`",
+                        f"`{{{used}}}` is not an argument of `{name}`",
                         did_you_mean(
                             f"{{{used}}}",
                             [f"{{{argument}}}" for argument in entry.arguments],

@@ -111,7 +111,7 @@ def choose_names(
     chosen = {key: entry.name for key, entry in entries.items() if entry.name is not None}
     operations = {operation.key: operation for operation in selected}
     owners = {
-        name: f"is the tool of `{key}` already"
+        name: f"is already the tool of `{key}`"
         for key in operations
         if key not in chosen and (name := policy.issued_names.get(key))
     }
@@ -125,7 +125,7 @@ def choose_names(
                 why="a client could call only one of them, and a name that was issued never moves",
                 help="give each a name of its own",
             )
-        owners.setdefault(name, f"is what `{key}` is called too")
+        owners.setdefault(name, f"is also the name of `{key}`")
     return chosen
 
 

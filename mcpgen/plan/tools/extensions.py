@@ -370,7 +370,7 @@ def _convert_placeholders(text: str, arguments: set[str]) -> str:
     found, at = "", 0
     for tag in _TAG.finditer(text):
         if tag[1] not in arguments:
-            raise _CannotFollowError(f"`{tag[0]}` stands for no argument")
+            raise _CannotFollowError(f"`{tag[0]}` is not an argument")
         found += _BRACED.sub(r"{{\1}}", text[at : tag.start()]) + f"{{{tag[1]}}}"
         at = tag.end()
     return found + _BRACED.sub(r"{{\1}}", text[at:])

@@ -72,7 +72,7 @@ def _check_names(policy: Policy, problems: Problems) -> None:
         elif other != name:
             message = f"`--toolset {chosen_by}` would name both `{other}` and `{name}`"
         elif not entry.tags and not entry.tools:
-            message, hint = f"the toolset `{name}` holds nothing", "give it `tags` or `tools`"
+            message, hint = f"the toolset `{name}` is empty", "give it `tags` or `tools`"
         if message:
             problems.error(
                 "toolset",

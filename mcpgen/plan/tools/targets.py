@@ -84,7 +84,7 @@ def check_targets(plan: ServerPlan, intent: LocatedManifest, problems: Problems)
                 "target",
                 f"`{client}`: {message}",
                 at=at,
-                why="the client drops or refuses what is beyond it",
+                why="the client drops or rejects tools beyond its limits",
                 help=mend,
             )
 
@@ -94,20 +94,20 @@ def _iterate_excesses(plan: ServerPlan, limits: _Limits) -> Iterator[tuple[str, 
     tools: list[ToolPlan | WorkflowPlan] = [*plan.listed_tools, *plan.workflows]
     if limits.tools is not None and plan.search is None and len(tools) > limits.tools:
         yield (
-            f"{len(tools)} tools are listed, and it takes {limits.tools}",
+            f"{len(tools)} tools are listed (limit: {limits.tools})",
             "leave some out under `select`, or set a lower `budget`",
         )
     for tool in tools:
         full = limits.around.format(server=plan.name, tool=tool.name)
         if limits.name is not None and len(full) > limits.name:
             yield (
-                f"`{full}` has {len(full)} characters, and it takes {limits.name}",
+                f"`{full}` has {len(full)} characters (limit: {limits.name})",
                 "give the tool a shorter `name` under `operations`",
             )
         if limits.description is not None and len(tool.description) > limits.description:
             size, most = len(tool.description), limits.description
             yield (
-                f"the description of `{tool.name}` has {size:,} characters, and it takes {most:,}",
+                f"the description of `{tool.name}` has {size:,} characters (limit: {most:,})",
                 "give it a shorter `description` under `operations`",
             )
     for refused in sorted(limits.refused):
@@ -116,8 +116,8 @@ def _iterate_excesses(plan: ServerPlan, limits: _Limits) -> Iterator[tuple[str, 
             shown = ", ".join(f"`{name}`" for name in users[:_SHOWN])
             more = f" and {len(users) - _SHOWN} more" if len(users) > _SHOWN else ""
             yield (
-                f"{refused} stands in the arguments of {shown}{more}, and it takes none",
-                "say it more simply in an overlay, or hide the argument under `operations`",
+                f"{refused} in the arguments of {shown}{more} is not supported",
+                "simplify the schema with an overlay, or hide the argument under `operations`",
             )
 
 

@@ -89,7 +89,7 @@ def _find_child(shape: Shape, token: str) -> JsonSchema:
     extra: JsonSchema = keywords.get("additionalProperties", not properties)
     if extra is False:
         hint = did_you_mean(token, properties, f"it has {_format_names(properties)}")
-        raise NothingThereError(f"there is no member `{token}`; {hint}")
+        raise NothingThereError(f"unknown member `{token}`; {hint}")
     return extra
 
 
@@ -333,7 +333,7 @@ class WorkflowValues:
             case ItemValue() if items is None:
                 self._refuse(
                     "workflow-item",
-                    "`$item` has a meaning only in a step with `for_each`",
+                    "`$item` outside of a step with `for_each`",
                     tokens,
                     "only a step with `for_each` has items",
                     "add `for_each`, or use `$inputs` or `$steps`",
@@ -353,9 +353,9 @@ class WorkflowValues:
         except NothingThereError as error:
             self._refuse(
                 "workflow-type",
-                f"nothing can be there: {error}",
+                f"invalid JSON Pointer: {error}",
                 tokens,
-                "the description of the API tells what a response holds",
+                "the document describes the members of the response",
                 "correct the JSON Pointer",
             )
             return False

@@ -104,7 +104,7 @@ class _Planning:
             if name == tool.name or name in tool.aliases:
                 self._refuse(
                     "name-collision",
-                    f"`{name}` is the tool of `{tool.operation.key}` already",
+                    f"`{name}` is already the tool of `{tool.operation.key}`",
                     self._workflow.tokens,
                     "a client could call only one of them",
                     "call one of them differently",
@@ -116,7 +116,7 @@ class _Planning:
         ):
             self._refuse(
                 "workflow-inputs",
-                "the inputs of a workflow are an object",
+                "the inputs of a workflow must be an object",
                 self._workflow.inputs_tokens,
                 "arguments of a tool have names",
                 "write `type: object` and `properties`",

@@ -201,7 +201,7 @@ def _wrap_handler(tool: Tool, hooks: Iterable[Hook]) -> Handler:
     overrides = [hook for hook in hooks if hook.kind == "override"]
     if len(overrides) > 1:
         raise ConfigurationError(
-            f"{overrides[1].place}: `{tool.operation}` is overridden already,"
+            f"{overrides[1].place}: `{tool.operation}` is already overridden,"
             f" at {overrides[0].place}"
         )
     handler = tool.generated_handler

@@ -44,9 +44,7 @@ class ToolSearch:
         """
         for name in registry.tools:
             if features is not None and features.has_tool(name):
-                raise ConfigurationError(
-                    f"duplicate tool name: a generated tool is called `{name}` already"
-                )
+                raise ConfigurationError(f"duplicate tool name: `{name}` is a generated tool")
         self._registry = registry
         self._features = features
         self._read_index = read_index

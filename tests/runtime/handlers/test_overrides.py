@@ -213,7 +213,7 @@ BROKEN = {
     ),
     "twice": (
         '@override("DELETE /items/{itemId}")\nasync def f(ctx, call_next, *, item_id): ...\n' * 2,
-        "items.py:4: `DELETE /items/{itemId}` is overridden already, at ",
+        "items.py:4: `DELETE /items/{itemId}` is already overridden, at ",
     ),
     "signature": (
         '@override("DELETE /items/{itemId}")\nasync def f(ctx, call_next, *, id): ...',

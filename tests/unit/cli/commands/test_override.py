@@ -46,7 +46,7 @@ def test_an_override_is_kept_when_its_operation_changes(
     assert capsys.readouterr().out.startswith("handlers/pets.py:get_pet written:\n\n@override(")
     assert run(["override", "get_pet"]) == 0
     assert capsys.readouterr().out == (
-        f"`GET /pets/{{petId}}` is overridden already, at {HANDLERS}:8:11\n"
+        f"`GET /pets/{{petId}}` is already overridden at {HANDLERS}:8:11\n"
     )
     written = (project / HANDLERS).read_bytes()
 

@@ -62,7 +62,7 @@ def test_a_prompt_with_messages_is_listed(make: Any, prompts: Any) -> None:
         ({"messages": "Hello"}, "`messages`: Expected `array`, got `str`"),
         (
             {"messages": [{"role": "user", "content": "{{#who}}x{{/who}}"}]},
-            "`{{#who}}` stands for no argument",
+            "`{{#who}}` is not an argument",
         ),
         ({"messages": [{"role": "system", "content": "x"}]}, "the role `system` is not MCP's"),
         ({"name": "gr eet"}, "its name is not up to 64 letters, digits, `_`, `.` and `-`"),

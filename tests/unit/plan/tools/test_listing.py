@@ -137,7 +137,7 @@ def test_a_toolset_with_an_unknown_entry_is_an_error(
         ("'*': {tags: [Reading]}", "no `--toolset` could name `*`"),
         ("'a, b': {tags: [Reading]}", "no `--toolset` could name `a, b`"),
         ("a b: {tags: [Reading]}\n  A-B: {tags: [Reading]}", "would name both `a b` and `A-B`"),
-        ("some: {description: None.}", "the toolset `some` holds nothing"),
+        ("some: {description: None.}", "the toolset `some` is empty"),
     ],
 )
 def test_an_invalid_toolset_is_an_error(shop: Shop, stated: str, said: str) -> None:

@@ -54,7 +54,7 @@ def test_a_name_that_is_too_long_with_the_server_name_is_reported(make: Any) -> 
     root["paths"] = {"/p0": {"get": {"responses": {"200": {"description": "ok"}}}}}
     check_targets(plan_tools(make(root).api, Policy(intent), Problems()), intent, problems)
     (problem,) = problems
-    assert "has 69 characters, and it takes 60" in problem.message
+    assert "has 69 characters (limit: 60)" in problem.message
 
 
 LONG_NAME = "a-server-with-a-long-name"
@@ -165,5 +165,5 @@ def test_schema_features_that_a_client_rejects_are_reported(
 ) -> None:
     # a member that is only called so is none of it
     schema = {"type": "object", "properties": {"exclusiveMaximum": {"type": "string"}, "a": member}}
-    expected = [f"`{client}`: {told} stands in the arguments of `replace_p`, and it takes none"]
+    expected = [f"`{client}`: {told} in the arguments of `replace_p` is not supported"]
     assert body_of(make, schema, client) == (expected if told else [])
