@@ -191,5 +191,5 @@ def test_a_step_that_exceeds_the_page_limit_of_its_operation_is_rejected(
     )
     assert shop.generate(manifest) == 3
     told = capsys.readouterr().err
-    assert "error[workflow-pages]: a call of `GET /books` joins 3 pages at most" in told
+    assert "error[workflow-pages]: a call of `GET /books` joins at most 3 pages" in told
     assert shop.generate(manifest.replace("max_pages: 4", "max_pages: 3")) == 0

@@ -194,13 +194,13 @@ class WorkflowSteps:
     def _check_pages(self, step: Step, max_pages: int, tool: ToolPlan) -> None:
         key, pages = tool.operation.key, tool.pagination
         if pages is None:
-            message, hint = f"`{key}` gives no pages that could be joined", "leave `max_pages` out"
+            message, hint = f"`{key}` has no pages to join", "leave `max_pages` out"
         elif max_pages > pages.most:
-            message = f"a call of `{key}` joins {pages.most} pages at most"
-            hint = "ask for fewer, or allow more under `operations`: `paginate: {max_pages: …}`"
+            message = f"a call of `{key}` joins at most {pages.most} pages"
+            hint = "reduce `max_pages`, or raise `paginate: {max_pages: …}` under `operations`"
         else:
             return
-        why = f"the step `{step.id}` would be refused"
+        why = f"the step `{step.id}` would fail"
         self._refuse("workflow-pages", message, (*step.tokens, "max_pages"), why, hint)
 
     def _find_argument(self, written: StepArgument, tool: ToolPlan) -> Argument | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -179,24 +179,36 @@ def _modules(folders: tuple[str, ...]) -> Iterator[Path]:
 
 
 def _reports(tree: ast.Module) -> Iterator[tuple[str, Text]]:
-    constants = dict(_constants(tree))
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call):
-            continue
+    for node, constants in _calls(tree, dict(_constants(tree.body))):
         callee = ast.unparse(node.func).rpartition(".")[2]
         if callee in _NO_REPORTS or callee.startswith("_told"):
             continue
         for at, (first, second) in enumerate(zip(node.args[:2], node.args[1:3], strict=False)):
-            is_report = callee in _SEVERITIES and not isinstance(second, ast.Constant)
+            callees = constants.get(callee, callee).split()
+            is_report = callees[0] in _SEVERITIES and not isinstance(second, ast.Constant)
             found = [
                 (rule, message)
                 for rule, message in _choices(first, second, constants)
                 if _RULE.fullmatch(rule) and (" " in message or is_report)
             ]
             for rule, message in found:
-                yield rule, _report(node, callee, message, node.args[at + 2 :], constants)
+                for each in callees:
+                    yield rule, _report(node, each, message, node.args[at + 2 :], constants)
             if found:
                 break
+
+
+def _calls(
+    node: ast.AST, constants: Mapping[str, str]
+) -> Iterator[tuple[ast.Call, Mapping[str, str]]]:
+    """Yield the calls below a node, each with the names for texts where it is."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        assignments = [it for it in ast.walk(node) if isinstance(it, ast.Assign)]
+        constants = {**constants, **dict(_constants(assignments))}
+    if isinstance(node, ast.Call):
+        yield node, constants
+    for child in ast.iter_child_nodes(node):
+        yield from _calls(child, constants)
 
 
 def _choices(
@@ -227,13 +239,26 @@ def _report(
     return Text(severity, message, named.get("why") or "", remedy)
 
 
-def _constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    for node in tree.body:
+def _constants(body: Iterable[ast.stmt]) -> Iterator[tuple[str, str]]:
+    """Yield the names of texts, and of methods that report with one of two severities."""
+    for node in body:
+        if isinstance(node, ast.ImportFrom) and any(it.name.isupper() for it in node.names):
+            path = REPOSITORY / f"{(node.module or '').replace('.', '/')}.py"
+            tree = ast.parse(path.read_text("utf-8") if path.is_file() else "")
+            texts = dict(_constants(tree.body))
+            yield from ((it.name, texts[it.name]) for it in node.names if it.name in texts)
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            text = _text(node.value, {})
+            text = _text(node.value, {}) or _severities(node.value)
             if isinstance(target, ast.Name) and text:
                 yield target.id, text
+
+
+def _severities(node: ast.expr) -> str:
+    match node:
+        case ast.IfExp(body=ast.Attribute(attr=first), orelse=ast.Attribute(attr=second)):
+            return f"{first} {second}" if {first, second} <= _SEVERITIES.keys() else ""
+    return ""
 
 
 def _text(node: ast.expr, constants: Mapping[str, str]) -> str:
