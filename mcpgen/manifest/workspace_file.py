@@ -63,9 +63,9 @@ def _read_pin(
         read.refuse(
             (key,),
             f"invalid {'requirement of mcpgen' if is_runtime else 'range of versions'} `{text}`",
-            'write it as in a server\'s pyproject.toml: "mcpgen>=0.4,<0.5"'
+            'write it as in a server\'s pyproject.toml: "mcpgen>=0.5,<0.6"'
             if is_runtime
-            else 'write one version or a range, such as "0.4.*" or ">=0.4.1,<0.5"',
+            else 'write one version or a range, such as "0.5.*" or ">=0.5.1,<0.6"',
         )
         return None
 

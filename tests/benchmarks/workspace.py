@@ -18,7 +18,7 @@ from pathlib import Path
 from generation import Cost, cost, synthetic
 
 ROUNDS = 5
-SETTINGS = 'version: 1\nmcpgen: ">=0.4"\nservers: ["servers/*"]\ninventory: {file: README.md}\n'
+SETTINGS = 'version: 1\nmcpgen: ">=0.5"\nservers: ["servers/*"]\ninventory: {file: README.md}\n'
 MARKERS = "<!-- mcpgen:servers -->\n<!-- /mcpgen:servers -->\n"
 
 

@@ -58,7 +58,7 @@ def workspace(made_once: Path, tmp_path: Path) -> Path:
     for name in ("ant", "bee"):
         shutil.copytree(made_once, root / "servers" / name)
     (root / "mcpgen-workspace.yaml").write_text(
-        'version: 1\nmcpgen: ">=0.4"\nservers: ["servers/*"]\n'
+        'version: 1\nmcpgen: ">=0.5"\nservers: ["servers/*"]\n'
     )
     return root
 

@@ -38,12 +38,12 @@ def change_skeleton(project: Path, version: int) -> None:
     (project / "OLD.md.jinja").write_text("old\n")
     if version >= 2:
         projects.replace(readme, "## Change it\n", "## Change it\n\nNew in the second.\n")
-        projects.replace(pyproject, ">=0.4,<0.5", ">=0.5,<0.6")
+        projects.replace(pyproject, ">=0.5,<0.6", ">=0.6,<0.7")
         projects.replace(project / "ci.yml.jinja", "  - lint\n", "  - format\n  - lint\n")
         (project / "SECURITY.md.jinja").write_text("second\n")
     if version >= 3:
         projects.replace(readme, "## Test it\n", "## Test it\n\nNew in the third.\n")
-        projects.replace(pyproject, ">=0.5,<0.6", ">=0.6,<0.7")
+        projects.replace(pyproject, ">=0.6,<0.7", ">=0.7,<0.8")
         projects.replace(pyproject, "strict = true", "strict = true\nwarn_unreachable = true")
         (project / "SECURITY.md.jinja").write_text("third\n")
         (project / "Dockerfile.jinja").write_text("FROM third\n")
@@ -80,7 +80,7 @@ def assert_updated(project: Path) -> None:
     assert "## Change it\n\nNew in the second.\n" in readme
     assert "## Test it\n\nNew in the third.\n" in readme
     pyproject = (project / "pyproject.toml").read_text()
-    assert 'dependencies = ["mcpgen>=0.6,<0.7", "httpx>=0.28"]  # mine' in pyproject
+    assert 'dependencies = ["mcpgen>=0.7,<0.8", "httpx>=0.28"]  # mine' in pyproject
     assert "warn_unreachable = true" in pyproject
     assert (project / "ci.yml").read_text() == CI.replace(
         "  - lint\n", "  - format\n  - lint\n"
@@ -165,7 +165,7 @@ def test_without_lock_and_base_all_edits_and_deletions_are_kept(
     assert projects.generate(project, cache).outcome == "done"
     projects.assert_edits_are_there(project)
     assert "New in the third." in (project / "README.md").read_text()
-    assert '"mcpgen>=0.6,<0.7", "httpx>=0.28"' in (project / "pyproject.toml").read_text()
+    assert '"mcpgen>=0.7,<0.8", "httpx>=0.28"' in (project / "pyproject.toml").read_text()
     # What nothing tells from a deletion stays away; what nothing tells from a user's file stays.
     assert not (project / "SECURITY.md").exists()
     assert (project / "OLD.md").exists()

@@ -234,7 +234,7 @@ def change_pin(workspace: Workspace, to: str) -> Workspace:
             "usage",
             f"invalid version range `{to}`",
             Outcome.USAGE,
-            help='use a version or a range, such as "0.4.*" or ">=0.4.1,<0.5"',
+            help='use a version or a range, such as "0.5.*" or ">=0.5.1,<0.6"',
         ) from None
     settings = replace(workspace.settings, mcpgen=pin)
     return replace(workspace, settings=settings)

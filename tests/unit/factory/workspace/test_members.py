@@ -67,13 +67,13 @@ def test_an_ambiguous_server_name_is_rejected(
     ("old", "new", "place", "message", "help"),
     [
         ("version: 1", "version: 2", (1, 10), "expected `1`, found `2`", ""),
-        ('"0.4.*"', '"soon"', (2, 9), "invalid range of versions `soon`", '"0.4.*"'),
-        ('mcpgen: "0.4.*"', "", (1, 1), "missing key `mcpgen`", "add `mcpgen`"),
+        ('"0.5.*"', '"soon"', (2, 9), "invalid range of versions `soon`", '"0.5.*"'),
+        ('mcpgen: "0.5.*"', "", (1, 1), "missing key `mcpgen`", "add `mcpgen`"),
         (
-            "mcpgen>=0.4,<0.5",
-            "mcpgem>=0.4",
+            "mcpgen>=0.5,<0.6",
+            "mcpgem>=0.5",
             (3, 10),
-            "invalid requirement of mcpgen `mcpgem>=0.4`",
+            "invalid requirement of mcpgen `mcpgem>=0.5`",
             "mcpgen>=",
         ),
         ("runtime:", "runtimes:", (3, 11), "unknown key `runtimes`", "did you mean `runtime`?"),

@@ -144,7 +144,7 @@ def install_checkout(project: Path, checkout: Path) -> Path:
     source.write_text("A = 1\n")
     installed = project / ".venv/lib/python3.11/site-packages/mcpgen.dist-info"
     installed.mkdir(parents=True)
-    (installed / "METADATA").write_text("Name: mcpgen\nVersion: 0.4.0\n")
+    (installed / "METADATA").write_text("Name: mcpgen\nVersion: 0.5.0\n")
     origin = {"url": checkout.as_uri(), "dir_info": {"editable": True}}
     (installed / "direct_url.json").write_text(json.dumps(origin))
     return source
