@@ -1,4 +1,4 @@
-"""The table of who owns what."""
+"""The owner of each file of a project, by its path."""
 
 from __future__ import annotations
 
