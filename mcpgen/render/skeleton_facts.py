@@ -32,8 +32,8 @@ from mcpgen.text.prose import first_phrase, one_line, shorten
 _FORMATS = {"boolean": "boolean", "integer": "number", "number": "number"}  # of server.json
 _NO_STEPS = FirstSteps()
 _ABOUT_STEPS = (
-    "# Changes that most servers begin with. To use a line, remove the `# ` before it and before",
-    "# the keys above it. `mcpgen schema manifest` describes all keys.",
+    "# Examples of common changes. To use a line, remove the `# ` of the line and of the keys",
+    "# above it. `mcpgen schema manifest` describes all keys.",
 )
 _REGISTRY_TEXT_LIMIT = 100  # of `description` and `title` in server.json (MCP registry)
 

@@ -196,7 +196,7 @@ def test_adding_and_removing_a_source_restores_the_project(
     assert {"IBAN_RAIL_BASE_URL", "IBAN_RAIL_API_KEY"} <= set(settings(project))
     assert run(["check", "iban-mcp"]) == 0
     assert run(["pull", "iban-mcp", "--yes"]) == 0
-    assert "IBAN_RAIL_BASE_URL  Address of the API `rail`" in said()
+    assert "IBAN_RAIL_BASE_URL  Base URL of the API `rail`" in said()
 
     assert run(["source", "remove", "rail", "iban-mcp"]) == 0
     assert tree(project) == before

@@ -182,7 +182,7 @@ def format_figures(evidence: Mapping[str, Any]) -> str:
     if mutation.get("judged"):
         killed, judged = mutation.get("killed", 0), mutation["judged"]
         sentences.append(
-            f"Faults that the tests noticed: {killed:,} of {judged:,} ({killed / judged:.1%})."
+            f"Faults that the tests detected: {killed:,} of {judged:,} ({killed / judged:.1%})."
         )
     return "\n".join(sentences)
 

@@ -27,31 +27,28 @@ SWITCH = ("0", "1", "false", "true")
 _OWN_SETTINGS = (
     EnvironmentVariable(
         "ALLOW_PRIVATE",
-        "`1` lets URLs of the document lead to private addresses: this machine, an internal"
-        " network.",
+        "`1` permits private addresses in URLs of the document: this machine, an internal network.",
         part="switch",
         choices=SWITCH,
     ),
     EnvironmentVariable(
         "CA_FILE",
-        "Path of the certificate (PEM) of an authority of your own, where one signed the API's;"
-        " it is trusted beside the system's.",
+        "Path of a CA certificate (PEM) that is trusted in addition to those of the system.",
         part="ca_file",
     ),
     EnvironmentVariable(
         "FILE_ROOTS",
-        "Folders whose files may be sent as arguments (`file:` URIs), separated as in PATH. None"
-        " unless it is set.",
+        "Folders whose files may be sent as arguments (`file:` URIs), separated as in PATH. By"
+        " default, none.",
     ),
     EnvironmentVariable(
         "TOOLSET",
-        "Toolsets whose tools are listed in place of those that search, separated by commas; as"
-        " `--toolset`.",
+        "Toolsets to list instead of the search tools, separated by commas. Same as `--toolset`.",
     ),
     EnvironmentVariable(
         "STATE_KEYS",
-        "Keys of at least 32 characters, separated by commas, that encrypt the state of a call"
-        " while its user is asked. Set the same ones where several processes serve.",
+        "Keys that encrypt the state of a call while its user is asked: at least 32 characters"
+        " each, separated by commas. All processes of a server need the same keys.",
         secret=True,
     ),
 )
@@ -129,13 +126,13 @@ def _plan_base_url(
     is_known = all(_is_absolute(operation.servers) for operation in operations)
     is_at_home = any(_is_at_home(operation.servers) for operation in operations)
     example = source.servers[0].url if _is_absolute(source.servers) else ""
-    about = ", in place of the document's." if is_known else "; the document does not say it."
+    about = ". By default, that of the document." if is_known else "; the document has none."
     api = f"the API `{source.name}`" if source.name else "the API"
     if is_at_home:
-        about = "; the document's is a private one, which the operator has to confirm."
+        about = "; the document has a private one, which the operator must confirm."
     return EnvironmentVariable(
         name=f"{prefix}BASE_URL",
-        description=f"Address of {api}{about}",
+        description=f"Base URL of {api}{about}",
         example=example or "https://api.example.com",
     )
 

@@ -19,7 +19,7 @@ FOUND = {
 SHOWN = """\
 Tests: 1,442 passed, 1 untested.
 Calls of each of the 2 tools: 10 to 31, 20 on average.
-Faults that the tests noticed: 190 of 191 (99.5%).
+Faults that the tests detected: 190 of 191 (99.5%).
 """
 
 
