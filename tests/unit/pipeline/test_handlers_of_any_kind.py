@@ -14,6 +14,8 @@ from mcpgen.pipeline.commands.pull import pull
 from mcpgen.pipeline.options import GenerateOptions
 from tests.support.projects import silent
 
+pytestmark = pytest.mark.slow
+
 HANDLERS = "src/pet_shop_mcp/handlers/pets.py"
 
 

@@ -18,6 +18,8 @@ from mcpgen.ir.tool_plan import ModelPlan, ServerPlan
 from mcpgen.text.identifiers import Identifier
 from tests.support.plans import server_plan
 
+pytestmark = pytest.mark.slow
+
 PATH = "src/petstore_mcp/_generated/models.py"
 REF_TREE = {"$ref": "#/$defs/Tree"}
 ODD = {

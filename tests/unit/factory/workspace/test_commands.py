@@ -14,6 +14,8 @@ from mcpgen.factory.workspace import tasks
 from mcpgen.pipeline import user_cache
 from mcpgen.pipeline.options import CheckReport
 
+pytestmark = pytest.mark.slow
+
 Ws = Callable[..., tuple[int, dict[str, Any]]]
 
 

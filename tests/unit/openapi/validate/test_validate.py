@@ -22,6 +22,8 @@ from mcpgen.openapi.validate.external import ExternalFinding, ExternalResult, st
 from mcpgen.openapi.validate.validate import validate
 from tests.benchmarks.generation import synthetic
 
+pytestmark = pytest.mark.slow
+
 GOOD: dict[str, Any] = {
     "openapi": "3.1.0",
     "info": {"title": "T", "version": "1"},

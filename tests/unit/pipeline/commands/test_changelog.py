@@ -16,6 +16,8 @@ from mcpgen.pipeline.options import GenerateOptions, Report
 from mcpgen.pipeline.project.project_folder import load_surface
 from tests.support.projects import silent
 
+pytestmark = pytest.mark.slow
+
 LISTING = "src/pet_shop_mcp/_generated/listing.json"
 STORED_SURFACE = ".mcpgen/surface.json"  # by an earlier mcpgen
 

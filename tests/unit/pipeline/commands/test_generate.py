@@ -16,6 +16,8 @@ from mcpgen.pipeline.commands.new import new
 from mcpgen.pipeline.options import GenerateOptions, Options, Report
 from tests.support.projects import silent
 
+pytestmark = pytest.mark.slow
+
 Regenerate = Callable[..., Report]
 HANDLERS = "src/pet_shop_mcp/_generated/tools/pets.py"
 

@@ -16,6 +16,8 @@ from mcpgen.pipeline.options import Options
 from mcpgen.pipeline.project import loading
 from tests.support.projects import DOCUMENT, silent
 
+pytestmark = pytest.mark.slow
+
 HANDLERS = "src/pet_shop_mcp/handlers/own.py"
 HEAD = """\
 from mcpgen.runtime import Context, Features, after, before, override
