@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 TEST_TOOLS := $(VENV)/installed-test-tools
 NODE_TOOLS := .cache/node/installed
+OAUTH_TOOLS := .cache/oauth/installed
 PEERS := .cache/peers
 WHEELHOUSE := .cache/wheelhouse/filled
 CLIENTS := $(foreach client,mcp-1.30.0 mcp-2.3.0 fastmcp-4.1.6,$(PEERS)/$(client)/installed.txt)
@@ -20,10 +21,15 @@ NODE_PACKAGES := node@24 \
 	pyright@1.1.414 \
 	swagger-client@3.37.8
 
+# MCPJam's SDK needs another version of the client than the tests of the SDKs.
+OAUTH_PACKAGES := oidc-provider@9.13.3 \
+	@mcpjam/sdk@1.14.0 \
+	@modelcontextprotocol/client@2.0.0-alpha.2
+
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test test-fast static bench bench-compare fuzz image peers wheelhouse pythons corpus corpus-compare suites judges docs update-docs update-examples clean
+.PHONY: help demo test test-fast static bench bench-compare bench-telemetry fuzz kills load image peers wheelhouse pythons corpus corpus-compare suites judges docs update-docs update-examples clean
 .DELETE_ON_ERROR:
 
 help:
@@ -33,6 +39,9 @@ help:
 	@echo 'make bench            server CPU per call, as ratios to the common SDKs'
 	@echo 'make fuzz             random frames, API responses and documents for an hour; a table'
 	@echo 'make bench-compare BASE=FOLDER  server CPU per call beside that of another source tree'
+	@echo 'make bench-telemetry  server CPU per call with OpenTelemetry beside that without'
+	@echo 'make load             200 users over two replicas for half an hour, with faults; a table'
+	@echo 'make kills            50 kills of replicas under load: no finished call is lost; a table'
 	@echo 'make image            the image of a generated server, built without network access and run'
 	@echo 'make pythons          every other Python here that mcpgen runs on, for the tests to compare'
 	@echo 'make corpus           a server from each real document there is, checked; a table'
@@ -47,7 +56,7 @@ help:
 demo: $(INSTALLED)
 	@$(BIN)/python -m tests.examples.demo
 
-test: static $(WHEELHOUSE) $(NODE_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
+test: static $(WHEELHOUSE) $(NODE_TOOLS) $(OAUTH_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
 	@echo '== tests'
 	@PATH="$(CURDIR)/.cache/node/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -n 2 --dist worksteal
 
@@ -76,11 +85,25 @@ FUZZ_SEED ?= 1
 fuzz: $(TEST_TOOLS)
 	@nice $(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_TARGETS)
 
+# Needs valkey-server or redis-server.
+LOAD_SECONDS ?= 1800
+LOAD_USERS ?= 200
+load: $(TEST_TOOLS)
+	@$(BIN)/python -m tests.load --seconds $(LOAD_SECONDS) --users $(LOAD_USERS)
+
+KILLS ?= 50
+KILLS_SEED ?= 1
+kills: $(TEST_TOOLS)
+	@$(BIN)/python -m tests.kills --kills $(KILLS) --seed $(KILLS_SEED)
+
 # BASE is a source tree with its own .venv, in which `make demo` was run.
+bench-telemetry: $(INSTALLED)
+	@$(BIN)/python tests/benchmarks/telemetry.py
+
 bench-compare: $(INSTALLED)
 	@$(BIN)/python tests/benchmarks/before_after.py --base "$(BASE)"
 
-peers: $(NODE_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
+peers: $(NODE_TOOLS) $(OAUTH_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
 
 wheelhouse: $(WHEELHOUSE)
 
@@ -183,4 +206,11 @@ $(NODE_TOOLS): Makefile
 	    echo 'npm is missing, and CI=true lets no test be skipped' >&2; exit 1; \
 	else \
 	    echo 'SKIPPED: npm is missing, so the Inspector, the conformance suite, pyright and the GitHub document are not tested'; \
+	fi
+
+# Without npm, the rule above says that tests are skipped.
+$(OAUTH_TOOLS): Makefile | $(NODE_TOOLS)
+	@if command -v npm >/dev/null; then \
+	    echo '== install an authorization server and its validator'; \
+	    npm install --ignore-scripts --no-package-lock --no-save --no-audit --no-fund --loglevel=error --prefix .cache/oauth $(OAUTH_PACKAGES) && touch $@; \
 	fi

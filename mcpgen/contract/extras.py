@@ -24,7 +24,12 @@ class ConfigurationError(Exception):
         self.setting = setting
 
 
-MODULE_OF_EXTRA: Final = {"seal": "cryptography"}
+MODULE_OF_EXTRA: Final = {
+    "auth": "joserfc",
+    "otel": "opentelemetry.exporter.otlp.proto.http",
+    "redis": "redis",
+    "seal": "cryptography",
+}
 _MAX_NAMED_TOOLS: Final = 3
 
 ASKING_METHODS: Final = ("ask", "elicit", "elicit_url", "list_roots", "require_url", "sample")
@@ -35,13 +40,14 @@ With MCP 2026-07-28 they need encrypted request state.
 
 
 class MissingExtraError(ConfigurationError):
-    """A missing extra of mcpgen. `tools` need it; () if they are unknown."""
+    """A missing extra of mcpgen, which `tools` or a setting need; () and "" if neither is known."""
 
-    def __init__(self, extra: str, tools: Sequence[str] = ()) -> None:
+    def __init__(self, extra: str, tools: Sequence[str] = (), *, needed_by: str = "") -> None:
         self.extra = extra
         self.tools = tuple(tools)
         self.command = f"pip install 'mcpgen[{extra}]'"
         users = f", which {_describe_users(self.tools)}" if tools else ""
+        users = f", which {needed_by} needs" if needed_by else users
         super().__init__(f"mcpgen[{extra}] is not installed{users}: run `{self.command}`")
 
 
@@ -58,7 +64,7 @@ def is_installed(extra: str) -> bool:
     """Return whether the distribution of an extra can be imported."""
     try:
         return find_spec(MODULE_OF_EXTRA[extra]) is not None
-    except ValueError:  # a module without a specification
+    except (ModuleNotFoundError, ValueError):  # no parent package, or no specification
         return False
 
 

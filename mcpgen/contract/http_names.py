@@ -38,6 +38,27 @@ def is_reserved_header(name: str) -> bool:
     return name.lower() in _NO_ARGUMENTS or name.lower().startswith("proxy-")
 
 
+_OF_EVERY_REQUEST: Final = _SET_BY_CLIENT | {
+    "age", "alt-svc", "cache-control", "cookie", "date", "dnt", "early-data", "forwarded", "from",
+    "last-event-id", "link", "max-forwards", "origin", "pragma", "priority", "range", "referer",
+    "set-cookie", "traceparent", "tracestate", "baggage", "upgrade-insecure-requests", "user-agent",
+    "via", "www-authenticate", "x-real-ip", "x-request-id",
+}  # fmt: skip
+_PREFIXES_OF_OTHERS: Final = (
+    "accept-", "access-control-", "content-", "if-", "mcp-", "proxy-", "sec-", "x-forwarded-",
+)  # fmt: skip
+
+
+def is_caller_header(name: str) -> bool:
+    """Return whether a header of MCP requests can carry a caller's credential for the API.
+
+    Headers that HTTP, MCP, browsers or proxies give a meaning cannot.
+    """
+    lower = name.lower()
+    is_taken = lower in _OF_EVERY_REQUEST or lower.startswith(_PREFIXES_OF_OTHERS)
+    return is_token(name) and not is_taken
+
+
 def find_scheme_fault(
     kind: str, *, location: str = "", name: str = "", http_scheme: str = ""
 ) -> str:

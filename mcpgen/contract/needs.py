@@ -111,6 +111,15 @@ def _oauth2_parts(scheme: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
     return tuple(ways)
 
 
+def _list_source_settings(
+    scheme: str, source: Mapping[str, Any], contract: Mapping[str, Any]
+) -> Way:
+    """Return the settings of a scheme whose credentials belong to callers."""
+    settings = settings_of_schemes(contract).get(scheme, {})
+    # A public client of OAuth 2 has no secret.
+    return (settings["client_id"],) if source["from"] == "user" and settings else ()
+
+
 class RequestNeeds:
     """Derivation of the settings that tools need, from a server's contract."""
 
@@ -120,7 +129,7 @@ class RequestNeeds:
             for source in ("", *contract.get("sources", ()))
         }
         descriptions = contract.get("security_schemes", {})
-        self._ways = {
+        self._ways: dict[str, Need] = {
             scheme: tuple(
                 tuple(settings[part] for part in parts)
                 for parts in sufficient_parts(descriptions[scheme])
@@ -128,6 +137,8 @@ class RequestNeeds:
             )
             for scheme, settings in settings_of_schemes(contract).items()
         }
+        for scheme, source in contract.get("credentials", {}).items():
+            self._ways[scheme] = (_list_source_settings(scheme, source, contract),)
 
     def of(self, tool: str, request: Mapping[str, Any]) -> ToolNeeds:
         """Return the needs of a tool with this `request`; a tool without a request has none."""
@@ -138,7 +149,8 @@ class RequestNeeds:
         security: Sequence[Mapping[str, Any]] = request.get("security", ())
         credentials = self._list_credentials(security)
         usable = frozenset(setting for way in credentials for setting in way)
-        if security and all(security):  # `{}` allows a call without credentials
+        # `{}` allows a call without credentials, and `()` is one that the caller brings.
+        if security and all(security) and () not in credentials:
             needs.append(credentials)
         needs += [((setting,),) for setting in request.get("needs_settings", ())]
         usable = usable.union(request.get("uses_settings", ()))
@@ -152,7 +164,7 @@ class RequestNeeds:
                 product(*(self._ways.get(scheme, ()) for scheme in requirement)), _MAX_COMBINATIONS
             )
         ]
-        return tuple(dict.fromkeys(way for way in ways if way))
+        return tuple(dict.fromkeys(ways))
 
 
 def count_usages(tools: Sequence[ToolNeeds]) -> dict[str, Usage]:

@@ -11,6 +11,7 @@ Source: the binary distribution format of the Python Packaging User Guide.
 from __future__ import annotations
 
 import base64
+import csv
 import functools
 import hashlib
 import io
@@ -79,12 +80,13 @@ def _metadata(installed: Distribution) -> Iterator[tuple[str, bytes]]:
 
 
 def _record(files: Mapping[str, bytes], record: str) -> bytes:
-    """List each file with its hash and size; the list itself has neither."""
-    lines = [
-        f"{path},sha256={_digest(content)},{len(content)}"
-        for path, content in sorted(files.items())
-    ]
-    return ("\n".join([*lines, f"{record},,"]) + "\n").encode()
+    """List each file with its hash and size, as CSV; the list itself has neither."""
+    lines = io.StringIO()
+    rows = csv.writer(lines, lineterminator="\n")
+    for path, content in sorted(files.items()):
+        rows.writerow((path, f"sha256={_digest(content)}", len(content)))
+    rows.writerow((record, "", ""))
+    return lines.getvalue().encode()
 
 
 def _digest(content: bytes) -> str:

@@ -22,6 +22,7 @@ QUESTIONS = (
     "github_workflow",
     "pre_commit",
     "vendor_runtime",
+    "deployment",
 )
 
 

@@ -9,8 +9,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct
 
+from mcpgen.contract.limits import DEFAULT_LIMITS
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.file_set import LOCK_FILE
+from mcpgen.ir.limits import list_stated_limits
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.ir.manifest_entries import KEY_METHODS
 from mcpgen.ir.tool_plan import Argument, ToolPlan
@@ -19,8 +21,6 @@ from mcpgen.pipeline.build import plan_project
 from mcpgen.pipeline.options import GenerateOptions, Progress
 from mcpgen.pipeline.project.project_folder import find_lock
 from mcpgen.pipeline.project.read_inputs import read_inputs, read_intent
-from mcpgen.runtime.upstream.client import DEADLINE_SECONDS
-from mcpgen.runtime.upstream.resilience import MAX_ATTEMPTS
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
@@ -87,8 +87,9 @@ class _Explainer:
         yield from self._explain_parameters()
         yield from self._explain_annotations()
         yield from self._explain_headers()
-        yield self._explain_policy("timeout_seconds", policies.timeout_seconds or DEADLINE_SECONDS)
-        yield self._explain_policy("retry.attempts", policies.attempts or MAX_ATTEMPTS)
+        yield from self._explain_credentials()
+        yield self._explain_limit("timeout_seconds", "timeout_seconds", policies.timeout_seconds)
+        yield self._explain_limit("retry.attempts", "max_attempts", policies.attempts)
         if tool.operation.method in KEY_METHODS:
             yield self._explain_idempotency_header()
         is_off = tool.stated.entry.paginate is False
@@ -100,6 +101,17 @@ class _Explainer:
         yield self._explain_policy("result.select", list(entry.select) if entry else [])
         yield self._explain_policy("result.max_items", policies.max_items)
         yield self._explain_policy("result.max_bytes", policies.max_bytes)
+
+    def _explain_limit(self, setting: str, limit: str, own: float | None) -> Setting:
+        """Explain a limit that the operation, or else `limits` of the manifest, may state."""
+        if own is not None:
+            return self._explain_policy(setting, own)
+        stated = list_stated_limits(self._intent.manifest.limits)
+        if limit in stated:
+            return Setting(
+                setting, stated[limit], "manifest", self._intent.locate(("limits", limit))
+            )
+        return self._explain_policy(setting, getattr(DEFAULT_LIMITS, limit))
 
     def _explain_idempotency_header(self) -> Setting:
         header = self._tool.idempotency_header
@@ -146,6 +158,15 @@ class _Explainer:
                 setting = header.setting
                 value = header.value if setting is None else f"environment {setting.name}"
                 yield Setting(f"headers.{header.wire_name}", value, "manifest", header.at)
+
+    def _explain_credentials(self) -> Iterator[Setting]:
+        """Explain the sources of the tool's credentials that the manifest states."""
+        entries = self._intent.manifest.credentials
+        used = {use.scheme for way in self._tool.security for use in way}
+        for name in sorted(used & entries.keys()):
+            value = f"{entries[name].from_} {entries[name].header}".rstrip()
+            at = self._intent.locate(("credentials", name))
+            yield Setting(f"credentials.{name}", value, "manifest", at)
 
     def _describe_outcome(self, name: str) -> str:
         entry = self._tool.stated.entry.parameters[name]

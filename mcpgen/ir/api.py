@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from msgspec import UNSET, Struct, UnsetType, field
 
 from mcpgen.diagnostics import OperationRefusedError, Place, Problems
+from mcpgen.ir.manifest_entries import CredentialEntry
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "QUERY", "TRACE"})
@@ -124,6 +125,7 @@ class SecurityScheme(Struct, frozen=True):
     openid_connect_url: str = ""
     description: str = ""
     source: str = ""  # `ApiSource.name`
+    credential: CredentialEntry = CredentialEntry()  # where it comes from, by the manifest
 
     @property
     def local_id(self) -> str:

@@ -14,7 +14,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import Meta, Struct, field
 
 from mcpgen.diagnostics import Location
+from mcpgen.ir.limits import LimitsEntry
 from mcpgen.ir.manifest_entries import (
+    AuthorizationEntry,
+    CredentialEntry,
     Entry,
     EnvironmentName,
     HeaderName,
@@ -299,6 +302,14 @@ class Manifest(Entry, frozen=True):
             {"listPets": {"name": "find_pets"}, "*": {"timeout_seconds": 10}},
         ),
     ] = field(default_factory=dict)
+    limits: Annotated[
+        LimitsEntry,
+        key(
+            "Defaults of limits of the whole server: time-outs, sizes, concurrency. A setting in"
+            " the environment replaces them, and an operation may have its own.",
+            {"timeout_seconds": 20, "max_concurrent": 10},
+        ),
+    ] = LimitsEntry()
     aliases: Annotated[
         dict[ToolName, ToolName],
         key("Former names of tools, and their names today.", {"get_pets": "find_pets"}),
@@ -327,6 +338,22 @@ class Manifest(Entry, frozen=True):
             {"key": {"type": "apiKey", "in": "header", "name": "X-Api-Key"}},
         ),
     ] = field(default_factory=dict)
+    credentials: Annotated[
+        dict[str, CredentialEntry],
+        key(
+            "Where the credentials of security schemes come from, by scheme (`SOURCE.SCHEME` for a"
+            " source with a name). By default, from the environment.",
+            {"oauth": {"from": "user"}},
+            {"token": {"from": "header", "header": "X-Shop-Token"}},
+        ),
+    ] = field(default_factory=dict)
+    authorization: Annotated[
+        AuthorizationEntry,
+        key(
+            "Scopes that callers need, where the server authorizes them (setting `AUTH_ISSUER`).",
+            {"scopes": {"effect:read": ["pets:read"], "*": ["pets:write"]}},
+        ),
+    ] = AuthorizationEntry()
     resources: Annotated[
         dict[str, ResourceEntry],
         key("Resources, by name.", {"terms": {"uri": "shop://terms", "text": "No returns."}}),

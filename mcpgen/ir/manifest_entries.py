@@ -28,6 +28,8 @@ EnvironmentName: TypeAlias = Annotated[str, Meta(pattern="^[A-Z][A-Z0-9_]{0,99}$
 HeaderName: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
 OptionalHeaderName: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z0-9!#$%&'*+.^_`|~-]*$")]
 HeaderText: TypeAlias = Annotated[str, Meta(pattern="^([!-~]([ -~]*[!-~])?)?$")]
+ScopeName: TypeAlias = Annotated[str, Meta(pattern=r"^[!#-\[\]-~]+$")]
+"""A scope (RFC 6749, section 3.3)."""
 SourceName: TypeAlias = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$")]
 ArgumentName: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
 Origin: TypeAlias = Annotated[str, Meta(pattern=r"^https?://[^\s/?#@]+/?$")]
@@ -36,6 +38,48 @@ HttpUrl: TypeAlias = Annotated[str, Meta(pattern="^https?://")]
 
 class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A mapping of the manifest."""
+
+
+class CredentialEntry(Entry, frozen=True, rename={"from_": "from"}):
+    """Where the credential of a security scheme comes from."""
+
+    from_: Annotated[
+        Literal["environment", "header", "exchange", "user"],
+        key(
+            "`environment`: a setting of the server, one credential for all callers. `header`: a"
+            " header of the caller's request. `exchange`: the caller's access token, exchanged for"
+            " one of the API (RFC 8693). `user`: each user connects an account (OAuth 2).",
+            "header",
+        ),
+    ] = "environment"
+    header: Annotated[
+        OptionalHeaderName,
+        key(
+            "Of `header`: the header of MCP requests that has the caller's credential.",
+            "X-Shop-Token",
+        ),
+    ] = ""
+
+
+class AuthorizationEntry(Entry, frozen=True):
+    """Scopes that callers need, where the server authorizes them."""
+
+    scopes: Annotated[
+        dict[str, tuple[ScopeName, ...]],
+        key(
+            "Scopes for calls of operations, by operationId, `METHOD /path`, `tag:NAME`,"
+            " `effect:read`, `effect:write`, `effect:destructive` or `*`. The closest entry wins;"
+            " the scopes of several tags of an operation are all required.",
+            {"effect:read": ["pets:read"], "tag:admin": ["pets:admin"]},
+        ),
+    ] = field(default_factory=dict)
+    includes: Annotated[
+        dict[ScopeName, tuple[ScopeName, ...]],
+        key(
+            "Narrower scopes that a scope includes: whoever has it needs no others.",
+            {"pets:admin": ["pets:read", "pets:write"]},
+        ),
+    ] = field(default_factory=dict)
 
 
 EFFECTS = ("read", "write", "destructive")

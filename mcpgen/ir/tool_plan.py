@@ -326,6 +326,7 @@ class ServerPlan(Struct, frozen=True):
     headers: Mapping[str, tuple[Fixed, ...]] = field(default_factory=dict)  # by source
     icons: tuple[JsonObject, ...] = ()
     revisions: tuple[str, ...] = ()  # served MCP revisions; () for all
+    limits: Mapping[str, float] = field(default_factory=dict)  # other defaults, by name
     resources: tuple[DeclaredPlan, ...] = ()  # by URI; templates among them
     prompts: tuple[DeclaredPlan, ...] = ()  # by name
     destinations: tuple[CredentialDestination, ...] = ()  # by source, servers before schemes
@@ -334,6 +335,10 @@ class ServerPlan(Struct, frozen=True):
     has_asking_handlers: bool = False  # code in `handlers/` asks clients for input
     named_call_types: frozenset[str] = frozenset()  # in the user's code; others may be among them
     has_models: bool = True  # false with `--no-models`
+    scopes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Scopes that callers need, by tool."""
+    scope_includes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Narrower scopes that a scope includes."""
 
     def servers_of(self, source: str) -> tuple[Server, ...]:
         """Return the servers of a source, for operations without servers of their own."""

@@ -10,6 +10,7 @@ from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.ir.file_set import MANIFEST_FILE
 from mcpgen.ir.manifest import HeaderEntry, LocatedManifest, Manifest
 from mcpgen.ir.manifest_entries import EFFECTS, Tokens, is_bulk_key
+from mcpgen.manifest.credential_sources import check_credentials
 from mcpgen.manifest.typed_file import TypedFile, read_typed
 from mcpgen.openapi.source.secrets import has_token_shape
 from mcpgen.text.secret_names import is_secret_name
@@ -97,6 +98,7 @@ def read_manifest(
     _check_wide_entries(file)
     check_headers(file)
     check_idempotency_headers(file)
+    check_credentials(file)
     if len(problems) > before:
         raise RejectedError
     comment = _SCHEMA_COMMENT.search(content)

@@ -24,6 +24,7 @@ from mcpgen.ir.document import Document
 from mcpgen.ir.manifest import SourceEntry
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.manifest.arazzo import ArazzoDocuments
+from mcpgen.manifest.credential_sources import with_credential_sources
 from mcpgen.manifest.declared_tools import lower_declared
 from mcpgen.manifest.source_security import with_source_security
 from mcpgen.manifest.typed_file import TypedFile
@@ -200,7 +201,8 @@ def _join_sources(
     check_names(apis, sources, inputs.manifest, problems)
     declared = lower_declared(inputs.manifest, problems)
     check_schemes(apis, inputs.manifest, problems)
-    return join_apis([*apis, *([declared] if declared is not None else [])])
+    api = join_apis([*apis, *([declared] if declared is not None else [])])
+    return with_credential_sources(api, inputs.manifest, problems)
 
 
 def _apply_entry(api: Api, source: Source, inputs: Inputs) -> Api:

@@ -32,6 +32,7 @@ from mcpgen.plan.tools.extensions import (
     plan_extension_prompts,
 )
 from mcpgen.plan.tools.listing import plan_search, plan_toolsets
+from mcpgen.plan.tools.scopes import plan_scopes
 from mcpgen.plan.tools.select import select
 from mcpgen.plan.tools.targets import find_name_limit
 from mcpgen.plan.tools.tools import ToolPlanning
@@ -143,6 +144,8 @@ class _Planning:
             toolsets=toolsets,
             search=search,
             headers=self._plan_headers(served),
+            scopes=plan_scopes(tools, self.entries, workflows, self.policy, self.problems),
+            scope_includes=self.policy.manifest.authorization.includes,
         )
         plan = with_destinations(plan, collect_confirmed_origins(self.policy))
         return plan if plan.instructions else replace(plan, instructions=write_instructions(plan))

@@ -49,16 +49,26 @@ def server_contract(plan: ServerPlan) -> JsonObject:
         {
             "headers": _headers(plan, ""),
             "credential_origins": _credential_origins(plan, ""),
+            "credentials": _credential_sources(plan),
             "sources": _sources(plan),
             "aliases": aliases,
             "search": _search_names(plan),
             "workflows": bool(plan.workflows),
             "icons": list(plan.icons),
             "revisions": list(plan.revisions),
+            "limits": dict(plan.limits),
             "declares": bool(plan.resources or plan.prompts),
             "extras": {extra: list(tools) for extra, tools in plan.extras.items()},
+            "authorization": _authorization(plan),
         }
     )
+
+
+def _authorization(plan: ServerPlan) -> JsonObject:
+    """The scopes that callers need, and those that others include."""
+    scopes = {tool: list(scopes) for tool, scopes in plan.scopes.items()}
+    includes = {scope: list(narrower) for scope, narrower in plan.scope_includes.items()}
+    return omit_empty({"scopes": scopes, "includes": includes}) if scopes else {}
 
 
 def make_declared_contract(declared: Iterable[DeclaredPlan]) -> list[JsonObject]:
@@ -83,6 +93,15 @@ def _sources(plan: ServerPlan) -> JsonObject:
         }
         for source in plan.api.sources
         if source.name
+    }
+
+
+def _credential_sources(plan: ServerPlan) -> JsonObject:
+    """Where the credentials come from that are not in the environment, by security scheme."""
+    return {
+        scheme.id: omit_empty({"from": scheme.credential.from_, "header": scheme.credential.header})
+        for scheme in plan.api.security_schemes
+        if scheme.credential.from_ != "environment"
     }
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
+from itertools import groupby
 
+from mcpgen.contract.server_settings import GROUPS, list_applicable
+from mcpgen.contract.setting_kinds import ServerSetting
 from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
 from mcpgen.ir.first_steps import FirstSteps
 from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan
-from mcpgen.jsonschema.types import JsonValue
+from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.render.environment import (
     Markdown,
     markdown_code,
@@ -66,9 +69,11 @@ def skeleton_facts(
         "short_description_json": _json(shorten(summary, _REGISTRY_TEXT_LIMIT)),
         "api": SafeText("yes" if plan.has_document else ""),
         "document": quote(document) if document else SafeText(""),
-        "environment_file": _environment_file(plan.environment),
-        "environment_json": _environment_json(plan.environment),
+        "environment_file": _environment_file(plan),
+        "environment_json": _environment_json(plan),
         "environment_markdown": _environment_table(plan),
+        "env_prefix": SafeText(plan.env_prefix),
+        "operation_settings_markdown": _operation_settings(plan),
         "extras": SafeText(",".join(plan.required_extras)),
         "mcpgen_version": SafeText(version("mcpgen")),
         "parameters_yaml": parameter_entries(credentials),
@@ -103,20 +108,44 @@ def _json(value: JsonValue, indent: int | None = None) -> SafeText:
     return SafeText(json.dumps(value, indent=indent))
 
 
-def _environment_file(environment: Iterable[EnvironmentVariable]) -> SafeText:
+def _environment_file(plan: ServerPlan) -> SafeText:
     entries: list[str] = []
-    for variable in environment:
+    for variable in plan.environment:
         use = variable.use.capitalize()
         secret = ", secret" if variable.secret else ""
         comment = shorten(one_line(variable.description), 160)
         end = "" if comment.endswith((".", "!", "?", "…")) else "."
         example = f" Example: {one_line(variable.example)}" if variable.example else ""
         entries.append(f"# {comment}{end} {use}{secret}.{example}\n{_name(variable)}=")
-    return SafeText("\n\n".join(entries))
+    return SafeText("\n\n".join([*entries, *_optional_settings(plan)]))
 
 
-def _environment_json(environment: Iterable[EnvironmentVariable]) -> SafeText:
-    entries = [
+def _optional_settings(plan: ServerPlan) -> Iterator[str]:
+    """Yield the settings of the runtime as comments with their defaults, each group as one text."""
+    yield (
+        "# The settings below are optional. A secret may also be in a file: NAME_FILE contains its"
+        "\n# path in place of NAME, as for the secrets above."
+    )
+    for group, settings in _group_settings(plan):
+        lines = [f"# {GROUPS[group]}"]
+        for setting in settings:
+            default = plan.limits.get(setting.limit, setting.default)
+            secret = " Secret." if setting.secret else ""
+            lines += ["#", f"# {setting.description}{secret}"]
+            lines.append(f"# {plan.env_prefix}{setting.name}={default}")
+        yield "\n".join(lines)
+
+
+def _group_settings(plan: ServerPlan) -> Iterator[tuple[str, list[ServerSetting]]]:
+    """Yield the settings that the server has beside its own, by group."""
+    declared = {variable.name for variable in plan.environment}
+    applicable = list_applicable(plan.env_prefix, declared)
+    for group, settings in groupby(applicable, lambda setting: setting.group):
+        yield group, list(settings)
+
+
+def _environment_json(plan: ServerPlan) -> SafeText:
+    entries: list[JsonObject] = [
         {
             "name": _name(variable),
             "description": shorten(scalar_text(one_line(variable.description)), 200),
@@ -124,9 +153,35 @@ def _environment_json(environment: Iterable[EnvironmentVariable]) -> SafeText:
             "isSecret": variable.secret,
             "format": _FORMATS.get(variable.reads_as.get("type", ""), "string"),
         }
-        for variable in environment
+        for variable in plan.environment
     ]
+    for _, settings in _group_settings(plan):
+        entries += [_describe_setting(plan, setting) for setting in settings if setting.for_users]
     return SafeText(_json(entries, indent=2).replace("\n", "\n      "))
+
+
+def _describe_setting(plan: ServerPlan, setting: ServerSetting) -> JsonObject:
+    default = plan.limits.get(setting.limit, setting.default)
+    return (
+        {
+            "name": plan.env_prefix + setting.name,
+            "description": shorten(setting.description, 200),
+            "isRequired": False,
+            "isSecret": setting.secret,
+            "format": _FORMATS.get(setting.kind, "string"),
+        }
+        | ({"default": f"{default}"} if default != "" else {})
+        | ({"choices": list(setting.choices)} if setting.choices else {})
+    )
+
+
+def _operation_settings(plan: ServerPlan) -> Markdown:
+    """Return a table of the settings of the runtime: a row for each group."""
+    rows = [
+        f"| {GROUPS[group]} | {', '.join(markdown_code(setting.name) for setting in settings)} |"
+        for group, settings in _group_settings(plan)
+    ]
+    return Markdown("\n".join(["| group | settings |", "|---|---|", *rows]))
 
 
 def _environment_table(plan: ServerPlan) -> Markdown:
@@ -135,7 +190,21 @@ def _environment_table(plan: ServerPlan) -> Markdown:
         f" {markdown_text(variable.use)} |"
         for variable in plan.environment
     ]
-    return Markdown("\n".join(["| variable | description | use |", "|---|---|---|", *rows]))
+    table = "\n".join(["| variable | description | use |", "|---|---|---|", *rows])
+    return Markdown(f"{table}{_about_credentials(plan)}")
+
+
+def _about_credentials(plan: ServerPlan) -> str:
+    """Return a paragraph on the headers with credentials of callers; "" if there are none."""
+    rows = [
+        f"| {markdown_code(scheme.credential.header)} | {markdown_code(scheme.id)} |"
+        for scheme in plan.api.security_schemes
+        if scheme.credential.header
+    ]
+    if not rows:
+        return ""
+    told = "Each MCP request over HTTP needs the caller's own credentials, in these headers:"
+    return "\n".join(["", "", told, "", "| header | security scheme |", "|---|---|", *rows])
 
 
 def _about_tools(plan: ServerPlan) -> Markdown:

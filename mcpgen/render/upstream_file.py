@@ -12,7 +12,7 @@ from mcpgen.jsonschema.types import JsonObject, JsonValue
 
 _NOT_FOR_THE_MOCK = frozenset(
     """
-    at declared deprecated description extension_name extensions is_generated is_public
+    at credential declared deprecated description extension_name extensions is_generated is_public
     operation_id outer_extensions published_arguments reserved root_part source summary tag tags
     xml_root
     """.split()

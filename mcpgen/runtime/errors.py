@@ -6,6 +6,7 @@ from mcpgen.contract.extras import ConfigurationError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 __all__ = ["ConfigurationError"]  # what is not defined here is exported by this
@@ -64,6 +65,27 @@ class CallRefusedError(ToolError):
 
     Nothing was sent, and repeating the call would fail again.
     """
+
+
+class StoreUnavailableError(ToolError):
+    """The state store cannot be reached, does not answer, or is full.
+
+    The operation may have happened. The message says why, and shows no credential.
+    """
+
+
+class ConnectionNeededError(ToolError):
+    """The caller must connect an account at the API first, or with more scopes."""
+
+    def __init__(self, scheme: str, scopes: Iterable[str], *, is_extension: bool = False) -> None:
+        """`scopes` are all that the account needs; `is_extension`: it is connected with fewer."""
+        what = "needs more permissions of" if is_extension else "needs"
+        super().__init__(
+            f"This call {what} an account of the user at the API (`{scheme}`), so nothing was sent."
+        )
+        self.scheme = scheme
+        self.scopes = frozenset(scopes)
+        self.is_extension = is_extension
 
 
 class ResourceNotFoundError(Exception):

@@ -18,12 +18,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from mcpgen.contract.limits import Limits
+    from mcpgen.runtime.auth.scopes import ScopeRules
     from mcpgen.runtime.content import JsonObject
     from mcpgen.runtime.handlers.context import ToolProvider
     from mcpgen.runtime.handlers.declared import Declared
     from mcpgen.runtime.handlers.dispatcher import Dispatcher
     from mcpgen.runtime.handlers.features import Features
-    from mcpgen.runtime.tools.registry import ToolRegistry
+    from mcpgen.runtime.startup.secret_files import ResolvedEnvironment
+    from mcpgen.runtime.state.store import Store
+    from mcpgen.runtime.tools.registry import ToolRegistry, UserConnections
     from mcpgen.runtime.tools.tool import ToolGroup
     from mcpgen.runtime.upstream.http.messages import Sender
 
@@ -49,6 +53,38 @@ class ServerPackage:
         self.features = self._load_features()
         self.declared = self._load_declared()
         self.definition = self._make_definition()
+        self._resolved: ResolvedEnvironment | None = None
+        self._limits: Limits | None = None
+
+    @property
+    def environment(self) -> ResolvedEnvironment:
+        """The environment of the process with the secrets that are in files, which are read once.
+
+        Where there are none, `environ` is the environment itself.
+        """
+        if self._resolved is None or not self._resolved.from_files:
+            from mcpgen.runtime.startup.secret_files import ResolvedEnvironment
+
+            self._resolved = ResolvedEnvironment(self.contract, os.environ)
+        return self._resolved
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The variables of `environment`."""
+        return self.environment.environ
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of the server, read once.
+
+        Raises:
+            ConfigurationError: a setting has an invalid value.
+        """
+        if self._limits is None:
+            from mcpgen.runtime.startup.limits import read_limits
+
+            self._limits = read_limits(self.contract, self.environ)
+        return self._limits
 
     @classmethod
     def load(cls, package: str, *, generated_only: bool = False) -> ServerPackage:
@@ -80,6 +116,17 @@ class ServerPackage:
     def program(self) -> str:
         """The name of its command: "petstore-mcp"."""
         return self.name.removesuffix("_mcp").replace("_", "-") + "-mcp"
+
+    @property
+    def caller_headers(self) -> tuple[str, ...] | None:
+        """The headers of MCP requests with credentials of callers for the API, sorted.
+
+        None if callers have no credentials of their own.
+        """
+        if "credentials" not in self.contract:
+            return None
+        sources = self.contract["credentials"].values()
+        return tuple(sorted({source["header"] for source in sources if "header" in source}))
 
     def read_tool_contracts(self) -> dict[str, JsonObject]:
         """Read the contracts of the generated tools, by name, without their handlers."""
@@ -114,9 +161,15 @@ class ServerPackage:
         }
 
     def load_hot(
-        self, environ: Mapping[str, str] | None = None, *, send: Sender | None = None
+        self,
+        environ: Mapping[str, str] | None = None,
+        *,
+        send: Sender | None = None,
+        connect: UserConnections | None = None,
     ) -> ToolRegistry:
         """Import the handlers of the tools and return the tool registry.
+
+        `connect` has the accounts of users, over HTTP.
 
         Raises:
             ConfigurationError: handlers and contract disagree, or the environment has a value
@@ -129,36 +182,90 @@ class ServerPackage:
         groups = self.import_tool_groups()
         if self.contract.get("workflows"):
             groups.append(import_module(f"{self.name}._generated.workflows").tools)
-        client = ApiClient(self.contract, os.environ if environ is None else environ, send=send)
+        client = ApiClient(
+            self.contract,
+            self.environ if environ is None else environ,
+            send=send,
+            accounts=None if connect is None else connect.accounts,
+        )
         hooks = list_hooks(map(_import_handlers, self._list_handler_modules(_HOOK_WORDS)))
         aliases = self.contract.get("aliases", {})
+        scopes = self._load_scopes()
         if self.declared is None:
-            return ToolRegistry(groups, client, hooks, aliases=aliases, features=self.features)
-        from mcpgen.runtime.handlers.declared_calls import DeclaredFeatures
+            registry = ToolRegistry(
+                groups, client, hooks, aliases=aliases, features=self.features, scopes=scopes
+            )
+        else:
+            from mcpgen.runtime.handlers.declared_calls import DeclaredFeatures
 
-        offered = DeclaredFeatures(self.declared, self.features, self._read)
-        offered.registry = ToolRegistry(groups, client, hooks, aliases=aliases, features=offered)
-        return offered.registry
+            offered = DeclaredFeatures(self.declared, self.features, self._read)
+            offered.registry = registry = ToolRegistry(
+                groups, client, hooks, aliases=aliases, features=offered, scopes=scopes
+            )
+        if connect is not None:
+            connect.client, registry.connector = client, connect.connector
+        return registry
+
+    @property
+    def has_shared_store(self) -> bool:
+        """Whether STATE_URL names a store that this process shares with others."""
+        prefix = self.contract.get("env_prefix", "")
+        return self.environ.get(f"{prefix}STATE_URL", "").strip() not in {"", "memory:"}
+
+    def open_store(self, environ: Mapping[str, str] | None = None) -> Store | None:
+        """Open the store that this process shares with others; None if STATE_URL names none.
+
+        Raises:
+            ConfigurationError: it cannot be used.
+        """
+        environ = self.environ if environ is None else environ
+        prefix = self.contract.get("env_prefix", "")
+        if not environ.get(f"{prefix}STATE_URL", "").strip():
+            return None
+        from mcpgen.runtime.state.open_store import open_shared_store
+
+        return open_shared_store(self.contract, environ)
 
     def make_dispatcher(
-        self, environ: Mapping[str, str] | None = None, *, send: Sender | None = None
+        self,
+        environ: Mapping[str, str] | None = None,
+        *,
+        send: Sender | None = None,
+        store: Store | None = None,
+        connect: UserConnections | None = None,
     ) -> Dispatcher:
         """Load the handlers and return a dispatcher, one for all connections of a process.
+
+        The dispatcher closes the store.
 
         Raises:
             ConfigurationError: as `load_hot`.
         """
         from mcpgen.runtime.handlers.dispatcher import Dispatcher
+        from mcpgen.runtime.process.memory_budget import decoding_budget, response_budget
+        from mcpgen.runtime.startup.limits import read_limits
+        from mcpgen.runtime.startup.rate_limit import read_rate_limiter
         from mcpgen.runtime.state.request_state import KeyRingCipher
 
-        environ = os.environ if environ is None else environ
-        registry = self.load_hot(environ, send=send)
+        limits = self.limits if environ is None else read_limits(self.contract, environ)
+        environ = self.environ if environ is None else environ
+        response_budget.resize(limits.max_buffered_bytes)
+        decoding_budget.resize(limits.max_response_bytes)
+        registry = self.load_hot(environ, send=send, connect=connect)
         tools = self.add_search(registry)
         keys = f"{self.contract.get('env_prefix', '')}STATE_KEYS"
-        state_cipher = KeyRingCipher.from_environment(keys, environ)
+        state_cipher = KeyRingCipher.from_environment(
+            keys, environ, lifetime_seconds=limits.question_timeout_seconds, store=store
+        )
         hide_in_log(lambda text: registry.redactor().clean(text))
         return Dispatcher(
-            tools, registry.features, state_cipher=state_cipher, redactor=registry.redactor
+            tools,
+            registry.features,
+            state_cipher=state_cipher,
+            limits=limits,
+            rate_limiter=read_rate_limiter(self.contract, environ, store),
+            redactor=registry.redactor,
+            store=store,
         )
 
     @property
@@ -210,6 +317,15 @@ class ServerPackage:
             json.loads(self._read(f"_generated/{kind}.json")) for kind in ("resources", "prompts")
         )
         return Declared(resources, prompts)
+
+    def _load_scopes(self) -> ScopeRules | None:
+        """Return the scopes that tools require of authorized callers; few servers have any."""
+        if "authorization" not in self.contract:
+            return None
+        from mcpgen.runtime.auth.scopes import ScopeRules, make_tool_scopes
+
+        includes = self.contract["authorization"].get("includes")
+        return ScopeRules((), make_tool_scopes(self.contract), includes)
 
     def _load_features(self) -> Features | None:
         """Import the modules of `handlers/` that add features; most servers have none."""

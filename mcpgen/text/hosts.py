@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 _MAX_HOST = 1024  # characters; the longest name of the DNS has 253, each escaped as `%xx`
@@ -117,8 +117,6 @@ def _list_embedded(address: IPv6Address) -> tuple[IPv4Address, ...]:
 
 
 def _decode_percent(text: str) -> str:
-    from urllib.parse import unquote
-
     for _ in range(8):
         decoded = unquote(text, errors="replace")
         if decoded == text:

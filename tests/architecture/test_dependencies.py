@@ -19,7 +19,13 @@ STARTED = {
     "datamodel-code-generator": "mcpgen.emit.models.child",
     "openapi-spec-validator": "mcpgen.openapi.validate.external",
 }
-OF_EXTRAS = {"cryptography": "seal"}
+OF_EXTRAS = {
+    "cryptography": "seal",
+    "joserfc": "auth",
+    "keyring": "login",
+    "opentelemetry-exporter-otlp-proto-http": "otel",
+    "redis": "redis",
+}
 
 OWNERS = packages_distributions()
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]

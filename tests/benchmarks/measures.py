@@ -44,14 +44,20 @@ def cold_start(candidate: Candidate, tools: int = 1) -> dict[str, float]:
         return {"cpu_ms": cpu * 1000, "rss_mb": resident_megabytes(server.pid)}
 
 
-def sequential(candidate: Candidate, tools: int = 1) -> dict[str, float]:
+def sequential(
+    candidate: Candidate,
+    tools: int = 1,
+    *,
+    call: dict[str, object] = CALL,
+    check: Check = check,
+) -> dict[str, float]:
     """CPU microseconds of one tools/call, one at a time."""
     with stdio_server(candidate, tools) as server:
         for _ in range(WARM_UP):
-            server.ask("tools/call", CALL)
+            server.ask("tools/call", call)
         before = cpu_seconds(server.pid)
         for identifier in range(SEQUENTIAL_CALLS):
-            check(server.ask("tools/call", CALL, identifier))
+            check(server.ask("tools/call", call, identifier))
         return {"cpu_us": (cpu_seconds(server.pid) - before) / SEQUENTIAL_CALLS * 1e6}
 
 

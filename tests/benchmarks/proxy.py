@@ -26,11 +26,20 @@ def write_proxy(folder: Path, python: str = sys.executable) -> None:
 
 
 def proxied_calls(candidate: Candidate) -> dict[str, float]:
-    """CPU microseconds of the proxy for one call, over 16 kept connections."""
+    """CPU microseconds of the proxy for one call over HTTP, over 16 kept connections."""
     name = "getThing" if "fastmcp" in candidate.name else "get_thing"
     with rest_api() as base_url:
-        ready = replace(candidate, environment={"THINGS_BASE_URL": base_url})
+        environment = {**candidate.environment, "THINGS_BASE_URL": base_url}
+        ready = replace(candidate, environment=environment)
         return measures.http_calls(ready, call=CALL | {"name": name}, check=check)
+
+
+def proxied_stdio_calls(candidate: Candidate) -> dict[str, float]:
+    """CPU microseconds of the proxy for one call over stdio, one at a time."""
+    with rest_api() as base_url:
+        environment = {**candidate.environment, "THINGS_BASE_URL": base_url}
+        ready = replace(candidate, environment=environment)
+        return measures.sequential(ready, call=CALL, check=check)
 
 
 def check(answer: dict[str, object]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from tests.support.attack.server import (
     serve_http,
     serve_stdio,
 )
+from tests.support.redis_server import RedisServer
 
 KEYS, OTHER_KEYS = "k" * 40, "o" * 40
 SETTING = f"{PREFIX}STATE_KEYS"
@@ -128,6 +129,39 @@ def test_processes_with_the_same_keys_continue_each_others_calls(
         answered = begin(one)
         assert "Ada" in str(greet(two, **answered)["result"])
         assert is_refused(greet(two, **answered))
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "redis"])
+def test_replicas_with_one_store_accept_a_request_state_once(
+    project: Path, api_settings: dict[str, str], tmp_path: Path, backend: str
+) -> None:
+    with ExitStack() as running:
+        if backend == "redis":
+            store = running.enter_context(RedisServer(tmp_path))
+            url = store.url
+        else:
+            url = f"sqlite:///{tmp_path / 'state.db'}"
+        environ = {**api_settings, SETTING: KEYS, f"{PREFIX}STATE_URL": url}
+        one, two = (
+            running.enter_context(serve_http(project, environ, "--no-sessions")) for _ in range(2)
+        )
+        answered = begin(one)
+        assert "Ada" in str(greet(two, **answered)["result"])
+        for server in (one, two):
+            assert is_refused(greet(server, **answered))
+            assert SETTING not in server.log  # there is nothing to warn of
+        if backend == "redis":
+            begun = begin(one)
+            store.stop()
+            failed = greet(one, **begun)
+            assert "the state store cannot be reached" in str(failed), failed
+            assert greet(two)["result"]["resultType"] == "input_required"  # needs no store
+            store.start()
+            answer = greet(two, **begun)
+            while "cannot be reached" in str(answer):
+                time.sleep(0.01)
+                answer = greet(two, **begun)
+            assert "Ada" in str(answer["result"])
 
 
 def test_several_processes_do_not_start_without_common_keys(project: Path) -> None:

@@ -224,5 +224,6 @@ def test_an_invalid_delay_is_reported_at_start(project: Path, way: str) -> None:
     ) as server:
         _, errors = server.process.communicate(timeout=BOUND_SECONDS)
     assert server.process.returncode in {1, 2}
-    assert "expected seconds from 0 to" in errors.decode()
+    expected = "expected seconds from 0 to" if way == "option" else "expected a number from 0 to"
+    assert expected in errors.decode()
     assert "Traceback" not in errors.decode()

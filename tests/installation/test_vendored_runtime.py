@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
 import subprocess
 import zipfile
@@ -81,13 +82,14 @@ def test_record_lists_every_file_with_its_hash(made: Path) -> None:
     with zipfile.ZipFile(wheel_of(made)) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     record = next(name for name in files if name.endswith("/RECORD"))
-    rows = dict(row.split(",", 1) for row in files[record].decode().splitlines())
+    table = csv.reader(files[record].decode().splitlines())
+    rows = {name: (digest, size) for name, digest, size in table}
 
     assert rows.keys() == files.keys()
-    assert rows.pop(record) == ","
+    assert rows.pop(record) == ("", "")
     for name, row in rows.items():
         digest = base64.urlsafe_b64encode(hashlib.sha256(files[name]).digest()).decode()
-        assert row == f"sha256={digest.rstrip('=')},{len(files[name])}"
+        assert row == (f"sha256={digest.rstrip('=')}", str(len(files[name])))
 
 
 def test_wheel_has_the_same_bytes_from_an_editable_and_from_an_installed_mcpgen(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcpgen.contract.limits import Limits
 from mcpgen.runtime.content import (
     EmbeddedResource,
     Image,
@@ -125,7 +126,7 @@ def definition() -> ServerDefinition:
 
 
 def make_dispatcher() -> Dispatcher:
-    return Dispatcher(NoTools(), features, client_timeout_seconds=5)
+    return Dispatcher(NoTools(), features, limits=Limits({"client_timeout_seconds": 5}))
 
 
 def connect() -> MemoryConnection:

@@ -36,7 +36,7 @@ def answering(status: int) -> Iterator[str]:
     thread.start()
     try:
         yield str(server.server_port)
-        assert asked == [f"/health 127.0.0.1:{server.server_port}"]
+        assert asked == [f"/livez 127.0.0.1:{server.server_port}"]
     finally:
         server.shutdown()
         thread.join()
@@ -44,7 +44,7 @@ def answering(status: int) -> Iterator[str]:
 
 
 def test_the_healthcheck_requests_the_health_path_of_the_server() -> None:
-    assert healthcheck.HEALTH_PATH == streamable_http.HEALTH_PATH
+    assert healthcheck.HEALTH_PATH == streamable_http.LIVE_PATH
 
 
 @pytest.mark.parametrize("form", [["--port", "{}"], ["--port={}"]], ids=["two words", "one word"])
@@ -57,7 +57,7 @@ def test_server_that_answers_is_healthy(form: list[str]) -> None:
 def test_server_that_is_shutting_down_is_not_healthy() -> None:
     with answering(503) as port:
         problem = healthcheck.find_problem([*PROGRAM, "--http", "--port", port])
-    assert problem == "/health returned status 503"
+    assert problem == "/livez returned status 503"
 
 
 def test_server_that_does_not_listen_is_not_healthy() -> None:

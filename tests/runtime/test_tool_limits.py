@@ -7,7 +7,7 @@ import pytest
 from mcpgen.runtime.process.output_screen import OutputScreen
 from mcpgen.runtime.protocol.shapes import shape
 from mcpgen.runtime.protocol.versions import REVISIONS
-from mcpgen.runtime.state.store import MemoryStore
+from mcpgen.runtime.state.session_store import MemorySessions
 from mcpgen.runtime.tools.results import ResultShape, make_result
 from mcpgen.runtime.upstream.response.redaction import NO_SECRETS
 from tests.support.http_server import Served, make_served, run, tool_call
@@ -54,7 +54,7 @@ def test_a_session_is_not_found_for_another_principal() -> None:
 @pytest.mark.requirement("L158")
 def test_the_same_client_gets_another_session_id_each_time() -> None:
     async def scenario(served: Served) -> None:
-        first, second = served.new_client(), make_served(store=MemoryStore()).client
+        first, second = served.new_client(), make_served(store=MemorySessions()).client
         await first.initialize("2025-11-25")
         await second.initialize("2025-11-25")
         assert first.session_id != second.session_id

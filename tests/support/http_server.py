@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 from msgspec.json import Encoder
 
+from mcpgen.contract.limits import Limits
 from mcpgen.runtime.content import Text, ToolResult
 from mcpgen.runtime.errors import InvalidArgumentsError, UnknownToolError
 from mcpgen.runtime.handlers.context import Context
@@ -17,7 +18,7 @@ from mcpgen.runtime.handlers.dispatcher import Dispatcher
 from mcpgen.runtime.http_syntax import ChunkedDecoder
 from mcpgen.runtime.protocol.prepared_list import PreparedList
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
-from mcpgen.runtime.state.store import MemoryStore
+from mcpgen.runtime.state.session_store import MemorySessions
 from mcpgen.runtime.transports.http.exchange import HttpExchange
 from mcpgen.runtime.transports.http.request_head import RequestHead
 from mcpgen.runtime.transports.http.streamable import StreamableHttp
@@ -130,18 +131,32 @@ def _field(line: str) -> tuple[str, str, str]:
     return line.partition(":")
 
 
+class SentHead(NamedTuple):
+    """The head of a request that a test sends."""
+
+    method: str
+    path: str
+    query: str
+    fields: list[tuple[bytes, bytes]]
+
+
 class Exchange:
     """One HTTP request as it is being answered, and the connection that it came on."""
 
+    prefix = ""  # of all paths
     is_write_paused = False
     date_field = b""
 
     def __init__(
-        self, app: StreamableHttp, head: RequestHead, chunks: list[bytes], ends: bool, address: str
+        self, app: StreamableHttp, sent: SentHead, chunks: list[bytes], ends: bool, address: str
     ) -> None:
         self.response = Response()
         self.client_network = address
         self._changed = asyncio.Event()
+        self._begin(app, sent, chunks, ends)
+
+    def _begin(self, app: StreamableHttp, sent: SentHead, chunks: list[bytes], ends: bool) -> None:
+        head = RequestHead(*sent)
         self._received = bytearray()
         self._decoder: ChunkedDecoder | None = None
         first, *self._chunks = chunks
@@ -226,6 +241,8 @@ class Exchange:
 class Client:
     """Sends requests to an application; keeps the session that `initialize` gave."""
 
+    make_exchange: ClassVar[Callable[..., Exchange]] = Exchange
+
     def __init__(self, app: StreamableHttp) -> None:
         self.app = app
         self.address = ""
@@ -260,8 +277,8 @@ class Client:
             for name, value in sent
             if value != OMITTED
         ]
-        head = RequestHead(method, path, query, fields)
-        return Exchange(self.app, head, chunks, ends, self.address)
+        head = SentHead(method, path, query, fields)
+        return type(self).make_exchange(self.app, head, chunks, ends, self.address)
 
     async def post(self, body: Any, headers: dict[str, str] | None = None) -> Response:
         """POST to the session and check each frame of the answer against the schema."""
@@ -381,7 +398,7 @@ class Served:
     app: StreamableHttp
     tools: FakeTools
     dispatcher: Dispatcher
-    store: MemoryStore
+    store: MemorySessions
     clock: Clock
     client: Client
 
@@ -400,13 +417,17 @@ def definition(**more: Any) -> ServerDefinition:
 
 
 def make_served(
-    *, max_in_flight: int = 1000, store: MemoryStore | None = None, **more: Any
+    *,
+    max_in_flight: int = 1000,
+    store: MemorySessions | None = None,
+    limits: Mapping[str, float] | None = None,
+    **more: Any,
 ) -> Served:
     """Make an application; `more` goes to `StreamableHttp`."""
-    tools, clock, kept = FakeTools(), Clock(), store or MemoryStore()
-    dispatcher = Dispatcher(
-        tools, max_in_flight=max_in_flight, client_timeout_seconds=BOUND_SECONDS
-    )
+    tools, clock = FakeTools(), Clock()
+    given = {"max_calls": max_in_flight, "client_timeout_seconds": BOUND_SECONDS, **(limits or {})}
+    dispatcher = Dispatcher(tools, limits=Limits(given))
+    kept = store or MemorySessions()
     app = StreamableHttp(
         more.pop("definition", None) or definition(),
         dispatcher,
@@ -417,6 +438,21 @@ def make_served(
         **more,
     )
     return Served(app, tools, dispatcher, kept, clock, Client(app))
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    """Wait until something that the server tells nobody has become so."""
+    loop = asyncio.get_running_loop()
+    became: asyncio.Future[None] = loop.create_future()
+
+    def look() -> None:
+        if condition():
+            became.set_result(None)
+        else:
+            loop.call_later(0.002, look)
+
+    look()
+    await asyncio.wait_for(became, BOUND_SECONDS)
 
 
 Scenario = Callable[[Served], Coroutine[Any, Any, None]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from mcpgen.runtime.auth.access import Access
 from mcpgen.runtime.protocol.events import Event, RequestCancelled
 from mcpgen.runtime.protocol.messages import Outgoing, Stream
 from mcpgen.runtime.protocol.prepared_list import PreparedList
@@ -142,9 +143,8 @@ class Peer:
             if isinstance(each, dict) and isinstance(each.get("id"), str | int | float):
                 self._methods[each["id"]] = str(each.get("method"))
         headers = RoutingHeaders(self._headers(message)) if self.over_http else None
-        found = self.protocol.receive(
-            message, stream=stream, headers=headers, principal=self.principal
-        )
+        access = Access(self.principal) if self.principal else None
+        found = self.protocol.receive(message, stream=stream, headers=headers, access=access)
         self.events += found
         return found
 

@@ -39,21 +39,28 @@ class RunningServer:
 
 @asynccontextmanager
 async def running(
-    directory: Path, site: Path | None = None, *, toolset: str = ""
+    directory: Path,
+    site: Path | None = None,
+    *,
+    toolset: str = "",
+    more: Mapping[str, str] | None = None,
 ) -> AsyncIterator[RunningServer]:
     """Start the mock upstream and the server over HTTP; over stdio clients start it themselves.
 
     The package runs from its source folder, or from `site` where it was installed. The mock of a
     server without an API refuses every request. `toolset` is what it lists, if not the usual.
+    `more` are further settings, without the server's prefix.
     """
     package = find_package(directory)
     upstream = MockUpstream(package.upstream() if package.contract["groups"] else NO_API)
     base_url = await upstream.start()
+    prefix = package.contract["env_prefix"]
     source = str((site or directory / "src").resolve())
     settings = {
         **package.mock_environment(base_url),
         "PYTHONPATH": os.pathsep.join([source, str(REPOSITORY)]),
-        **({f"{package.contract['env_prefix']}TOOLSET": toolset} if toolset else {}),
+        **({f"{prefix}TOOLSET": toolset} if toolset else {}),
+        **{f"{prefix}{name}": value for name, value in (more or {}).items()},
     }
     process = await asyncio.create_subprocess_exec(
         *package.command,

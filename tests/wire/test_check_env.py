@@ -344,3 +344,44 @@ def test_report_options_without_check_env_are_rejected(make: Make, option: str) 
     with pytest.raises(SystemExit) as refused:
         run_server(served.plan.package, [option])
     assert refused.value.code == 2
+
+
+def test_settings_of_the_runtime_are_shown_if_they_are_set(make: Make, tmp_path: Path) -> None:
+    served = make(operation("/a", "[{key: []}]"))
+    secret = tmp_path / "key"
+    secret.write_text("canary\n")
+    report = report_of(
+        served,
+        KEY_FILE=str(secret),
+        MAX_ATTEMPTS="2",
+        MAX_QUEUED="many",
+        TIMEOUT_SECOND="5",
+        STATE_KEYS="short",
+    )
+    found = states(served, report)
+    assert found["KEY"] == "set (file)"
+    assert (found["MAX_ATTEMPTS"], found["MAX_QUEUED"]) == ("set", "invalid")
+    assert "MAX_CONCURRENT" not in found
+    text = "\n".join(report.to_lines())
+    assert "canary" not in text
+    assert "many" not in text
+    assert "All other settings have their defaults" in text
+    assert f"did you mean {served.plan.env_prefix}TIMEOUT_SECONDS?" in text
+    assert report.exit_code == 1
+
+
+def test_a_secret_in_a_missing_file_is_invalid(make: Make, tmp_path: Path) -> None:
+    served = make(operation("/a", "[{key: []}]"))
+    report = report_of(served, KEY_FILE=str(tmp_path / "canary"))
+    assert states(served, report)["KEY"] == "invalid"
+    assert "canary" not in "\n".join(report.to_lines())
+    assert report.exit_code == 1
+
+
+@pytest.mark.parametrize("variable", ["HTTPS_PROXY", "http_proxy"])
+def test_an_invalid_common_proxy_is_reported(make: Make, variable: str) -> None:
+    served = make(operation("/a"))
+    report = check_environment(served.package, {variable: "socks5://canary"})
+    assert report.problems == (
+        f"invalid {variable}: expected the URL of a proxy: http://proxy.example:3128",
+    )

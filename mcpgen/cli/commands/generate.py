@@ -9,7 +9,12 @@ import typer
 
 from mcpgen.cli.options import Diff, Directory, DryRun
 from mcpgen.cli.output.report import Printer, format_count
-from mcpgen.cli.output.summary import describe_cost
+from mcpgen.cli.output.summary import (
+    collect_changelog_facts,
+    count_changes,
+    describe_cost,
+    show_changes,
+)
 from mcpgen.cli.output.visible import visible
 from mcpgen.pipeline.options import GenerateOptions, Outcome, Report
 
@@ -38,7 +43,6 @@ def generate(
     `--dry-run` and `--diff` always exit with 0; `mcpgen check` exits with 1 if a package is not
     current.
     """
-    from mcpgen.cli.output.summary import collect_changelog_facts
     from mcpgen.pipeline.commands.generate import generate as generate_package
 
     answers = {} if vendor_runtime is None else {"vendor_runtime": _YES_NO[vendor_runtime]}
@@ -64,8 +68,6 @@ def generate(
 
 
 def _show_changes(printer: Printer, report: Report, *, is_dry_run: bool) -> None:
-    from mcpgen.cli.output.summary import count_changes, show_changes
-
     if not (report.written or report.deleted):
         printer.result("nothing to do: every file is current")
         return

@@ -132,7 +132,7 @@ def run_tests(
     """Run the tests of a package: the generated ones and its own."""
     from mcpgen.factory.test.live import Live
     from mcpgen.factory.test.proof import Mutating, prove
-    from mcpgen.factory.workspace.fleet import usable_cores
+    from mcpgen.factory.workspace.processes import usable_cores
 
     package = find_package(directory)
     if import_mcp_jest is not None:

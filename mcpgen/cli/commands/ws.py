@@ -89,9 +89,9 @@ def generate(
 ) -> int:
     """Update servers, and the inventory at the root of the workspace."""
     if jobs != 1 and len(servers or ()) != 1 and not affected:  # so that there is much to do
-        from mcpgen.factory.workspace import fleet
+        from mcpgen.factory.workspace.processes import begin
 
-        fleet.begin()
+        begin()
     from mcpgen.factory.workspace import commands
 
     options = GenerateOptions(dry_run=dry_run, diff=diff)

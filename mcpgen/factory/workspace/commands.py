@@ -14,8 +14,9 @@ from mcpgen.changelog import Level
 from mcpgen.diagnostics import Problems
 from mcpgen.factory.packages import WorkspaceRefusedError
 from mcpgen.factory.workspace import root_files, tasks
-from mcpgen.factory.workspace.fleet import ServerResult, Task, run_fleet, usable_cores
+from mcpgen.factory.workspace.fleet import ServerResult, Task, run_fleet
 from mcpgen.factory.workspace.members import Server, Workspace, open_workspace
+from mcpgen.factory.workspace.processes import usable_cores
 from mcpgen.factory.workspace.stamps import Stamps, list_installed
 from mcpgen.ir.workspace import INVENTORY_COLUMNS
 from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, worst

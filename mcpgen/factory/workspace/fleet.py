@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -14,41 +12,10 @@ from msgspec import Struct, field
 
 from mcpgen.diagnostics import Diagnostic, Severity
 from mcpgen.factory.workspace.members import Server
+from mcpgen.factory.workspace.processes import context
 from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.pipeline.commands.changelog import ChangelogReport
 from mcpgen.pipeline.options import Outcome, Progress
-
-_FORKED = "forkserver"  # from one clean process that has imported the generator
-_PRELOADED = [
-    "mcpgen.factory.workspace.tasks",  # every process imports it for its task
-    "mcpgen.pipeline.commands.generate",
-    "mcpgen.pipeline.build",
-    "mcpgen.pipeline.project.read_inputs",
-]
-
-
-def usable_cores() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def context() -> multiprocessing.context.BaseContext:
-    """Return the multiprocessing context; a new process inherits no state from this one."""
-    if _FORKED not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    forked = multiprocessing.get_context(_FORKED)
-    forked.set_forkserver_preload(_PRELOADED)
-    return forked
-
-
-def begin() -> None:
-    """Start the fork server in the background, so that its imports are done early."""
-    if usable_cores() > 1 and context().get_start_method() == _FORKED:
-        from multiprocessing import forkserver
-
-        forkserver.ensure_running()
 
 
 class ServerResult(Struct, frozen=True):

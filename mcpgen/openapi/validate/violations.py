@@ -104,6 +104,8 @@ def _violation(
             yield Violation(tokens, f"expected more than {limit}, found {_excerpt(error.instance)}")
         case Kind.Minimum(limit):
             yield Violation(tokens, f"expected at least {limit}, found {_excerpt(error.instance)}")
+        case Kind.Maximum(limit):
+            yield Violation(tokens, f"expected at most {limit}, found {_excerpt(error.instance)}")
         case Kind.MinItems(count) | Kind.MinProperties(count):
             yield Violation(tokens, f"expected at least {count} entry here, found none")
         case Kind.Pattern(pattern):

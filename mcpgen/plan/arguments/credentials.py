@@ -436,9 +436,14 @@ def _group_tools_by_scheme(plan: ServerPlan) -> dict[str, list[str]]:
 def _find_token_destinations(
     scheme: SecurityScheme, names: tuple[str, ...], main: str, only: str
 ) -> Iterator[CredentialDestination]:
+    if scheme.credential.from_ in ("header", "exchange"):
+        return  # no token is requested at URLs of the document
     # Discovery leads elsewhere at run time, so the contract has to state what is confirmed.
     discovered = origin_of(scheme.openid_connect_url)
-    origins = set(collect_token_origins(scheme.flows)) - {main} | {discovered} - {""}
+    keys: tuple[str, ...] = ("refreshUrl", "tokenUrl")
+    if scheme.credential.from_ == "user":
+        keys = ("deviceAuthorizationUrl", *keys)
+    origins = set(collect_token_origins(scheme.flows, keys)) - {main} | {discovered} - {""}
     for origin in sorted(origins if names else ()):
         is_confirmed = origin in (main, only)
         yield CredentialDestination(
@@ -446,13 +451,15 @@ def _find_token_destinations(
         )
 
 
-def collect_token_origins(flows: Mapping[str, object]) -> tuple[str, ...]:
+def collect_token_origins(
+    flows: Mapping[str, object], keys: Sequence[str] = ("refreshUrl", "tokenUrl")
+) -> tuple[str, ...]:
     """Return the origins that OAuth 2 flows send secrets to; relative URLs have none."""
     urls = [
         str(flow[key])
         for flow in flows.values()
         if isinstance(flow, Mapping)
-        for key in ("refreshUrl", "tokenUrl")
+        for key in keys
         if flow.get(key)
     ]
     return tuple(sorted({origin_of(url) for url in urls} - {""}))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
+from mcpgen.contract.server_settings import BY_NAME, SERVER_SETTINGS
 from mcpgen.ir.api import Api, ApiSource, Operation, SecurityScheme, Server
 from mcpgen.ir.tool_plan import EnvironmentVariable, source_prefix
 from mcpgen.plan.arguments.settings import count_operation_usage
@@ -23,36 +24,8 @@ _PARTS: dict[str, tuple[str, ...]] = {
     "openIdConnect": _OAUTH_PARTS,
 }
 _PUBLIC_PARTS = frozenset({"username", "client_id", "certificate_file", "key_file"})
-SWITCH = ("0", "1", "false", "true")
-_OWN_SETTINGS = (
-    EnvironmentVariable(
-        "ALLOW_PRIVATE",
-        "`1` permits private addresses in URLs of the document: this machine, an internal network.",
-        part="switch",
-        choices=SWITCH,
-    ),
-    EnvironmentVariable(
-        "CA_FILE",
-        "Path of a CA certificate (PEM) that is trusted in addition to those of the system.",
-        part="ca_file",
-    ),
-    EnvironmentVariable(
-        "FILE_ROOTS",
-        "Folders whose files may be sent as arguments (`file:` URIs), separated as in PATH. By"
-        " default, none.",
-    ),
-    EnvironmentVariable(
-        "TOOLSET",
-        "Toolsets to list instead of the search tools, separated by commas. Same as `--toolset`.",
-    ),
-    EnvironmentVariable(
-        "STATE_KEYS",
-        "Keys that encrypt the state of a call while its user is asked: at least 32 characters"
-        " each, separated by commas. All processes of a server need the same keys.",
-        secret=True,
-    ),
-)
-_RESERVED = ("PRE_STOP_DELAY_SECONDS", *(setting.name for setting in _OWN_SETTINGS))
+SWITCH = BY_NAME["ALLOW_PRIVATE"].choices
+_PARTS_OF_OWN = {"ALLOW_PRIVATE": "switch", "CA_FILE": "ca_file"}  # those that are no text
 _PART_IN_WORDS = {
     "username": "User name",
     "password": "Password",
@@ -75,22 +48,47 @@ def plan_environment(
     asks_users: bool = False,
 ) -> tuple[EnvironmentVariable, ...]:
     """Return the environment variables that a server of these operations reads."""
-    allow_private, ca_file, file_roots, toolset, state_keys = (
-        replace(setting, name=prefix + setting.name) for setting in _OWN_SETTINGS
-    )
     of_calls: list[EnvironmentVariable] = []
     for source in _list_sources(api, operations):
         own = [operation for operation in operations if operation.source == source.name]
         of_calls += _plan_addresses(source, own, source_prefix(prefix, source))
     of_calls += _plan_credentials(api, operations, prefix)
-    of_calls += [allow_private] if _names_url(api, operations) else []
+    of_calls += _plan_own_settings(prefix, {"document_urls": _names_url(api, operations)})
+    has_accounts = _takes_credentials_from("user", api, operations)
+    facts = {
+        "requests": bool(operations),
+        "files": takes_files,
+        "toolsets": has_toolsets,
+        "questions": asks_users or has_accounts,
+        "exchange": _takes_credentials_from("exchange", api, operations),
+        "user": has_accounts,
+    }
     return (
         *count_operation_usage(of_calls, api, operations, prefix),
-        *([ca_file] if operations else []),
-        *([file_roots] if takes_files else []),
-        *([toolset] if has_toolsets else []),
-        *([state_keys] if asks_users else []),
+        *_plan_own_settings(prefix, facts),
     )
+
+
+def _plan_own_settings(prefix: str, facts: Mapping[str, bool]) -> list[EnvironmentVariable]:
+    """Return the settings of the runtime that the contract lists because of these facts."""
+    return [
+        EnvironmentVariable(
+            prefix + setting.name,
+            setting.description,
+            secret=setting.secret,
+            part=_PARTS_OF_OWN.get(setting.name, ""),
+            choices=setting.choices,
+        )
+        for setting in SERVER_SETTINGS
+        if facts.get(setting.in_contract)
+    ]
+
+
+def _takes_credentials_from(source: str, api: Api, operations: tuple[Operation, ...]) -> bool:
+    """Check whether a security scheme that an operation uses has this source (`from`)."""
+    used = {use.scheme for it in operations for way in it.security for use in way}
+    schemes = (scheme for scheme in api.security_schemes if scheme.id in used)
+    return any(scheme.credential.from_ == source for scheme in schemes)
 
 
 def _list_sources(api: Api, operations: tuple[Operation, ...]) -> list[ApiSource]:
@@ -116,7 +114,11 @@ def _names_url(api: Api, operations: tuple[Operation, ...]) -> bool:
     if any(_is_absolute(operation.servers) for operation in operations):
         return True
     used = {use.scheme for it in operations for way in it.security for use in way}
-    schemes = (scheme for scheme in api.security_schemes if scheme.id in used)
+    schemes = (
+        scheme
+        for scheme in api.security_schemes
+        if scheme.id in used and scheme.credential.from_ in ("environment", "user")
+    )
     return any(scheme.type in ("oauth2", "openIdConnect") for scheme in schemes)
 
 
@@ -196,7 +198,7 @@ def _choose_credential_stems(
         if published.startswith(_choose_credential_prefix(api, scheme, prefix)):
             stems[scheme.id] = published
     sources = [source_prefix(prefix, source) for source in (ApiSource(""), *api.sources)]
-    taken = {f"{prefix}{name}" for name in _RESERVED}
+    taken = {f"{prefix}{setting.name}" for setting in SERVER_SETTINGS}
     taken |= {f"{each}BASE_URL" for each in sources}
     kinds = {scheme.id: scheme for scheme in schemes}
     taken |= {name for id_, stem in stems.items() for name in _spell_settings(stem, kinds[id_])}
@@ -228,6 +230,11 @@ def _choose_credential_prefix(api: Api, scheme: SecurityScheme, prefix: str) -> 
 
 
 def _list_parts(scheme: SecurityScheme) -> tuple[str, ...]:
+    """Return the parts of a scheme's credential that are settings of the server."""
+    if scheme.credential.from_ == "user":
+        return ("client_id", "client_secret")
+    if scheme.credential.from_ != "environment":
+        return ()
     return _PARTS.get(f"{scheme.type} {scheme.http_scheme}".strip(), ("value",))
 
 

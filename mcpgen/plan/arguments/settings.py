@@ -189,6 +189,11 @@ def _build_contract(variables: Iterable[EnvironmentVariable], api: Api, prefix: 
             }
             for scheme in api.security_schemes
         },
+        "credentials": {
+            scheme.id: {"from": scheme.credential.from_}
+            for scheme in api.security_schemes
+            if scheme.credential.from_ != "environment"
+        },
         "environment": [
             {"name": variable.name, "scheme": variable.scheme, "part": variable.part}
             for variable in variables

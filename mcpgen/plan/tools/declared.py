@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems, did_you_mean
+from mcpgen.ir.limits import list_stated_limits
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.ir.manifest_entries import PromptEntry, ResourceEntry
 from mcpgen.ir.tool_plan import DeclaredPlan, ServerPlan, ToolPlan
@@ -64,6 +65,7 @@ class _Declaring:
             self._plan,
             icons=tuple(_drop_empty(msgspec.to_builtins(icon)) for icon in server.icons),
             revisions=tuple(sorted(server.revisions, reverse=True)),
+            limits=list_stated_limits(self._manifest.limits),
             resources=self._sort_unique("resources", resources, _build_uri),
             prompts=self._sort_unique("prompts", prompts, lambda item: item.listing["name"]),
         )

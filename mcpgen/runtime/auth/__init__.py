@@ -1,1 +1,1 @@
-"""Credentials of the server towards the API: values from the environment, per security scheme."""
+"""Authorization of callers over HTTP: the server as an OAuth 2 resource server."""

@@ -27,6 +27,19 @@ class Declared:
         }
         self.prompts: dict[str, JsonObject] = {entry["listing"]["name"]: entry for entry in prompts}
 
+    def find_resource(self, uri: str) -> tuple[JsonObject | None, dict[str, str]]:
+        """Return the entry of a resource and the variables of its template; None if unknown."""
+        if uri in self.resources:
+            return self.resources[uri], {}
+        if self.templates:
+            from mcpgen.text.uri_template import UriTemplate  # not before a resource is read
+
+            for template, entry in self.templates.items():
+                variables = UriTemplate(template).match(uri)
+                if variables is not None:
+                    return entry, variables
+        return None, {}
+
     def extend(self, definition: ServerDefinition) -> ServerDefinition:
         """Return the definition with these added to those of `handlers/`.
 

@@ -25,7 +25,6 @@ from mcpgen.runtime.handlers.annotations import parse_text_value
 from mcpgen.runtime.handlers.features import Features
 from mcpgen.runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcpgen.runtime.tools.results import STATUS_KEY
-from mcpgen.text.uri_template import UriTemplate
 
 if TYPE_CHECKING:
     from mcpgen.runtime.handlers.context import Context
@@ -81,7 +80,7 @@ class DeclaredFeatures(Features):
             ResourceNotFoundError: the URI is unknown, or the API returned 404.
             ProtocolError: an argument does not fit, or the operation failed.
         """
-        entry, variables = self._find(uri)
+        entry, variables = self._declared.find_resource(uri)
         if entry is None:
             return await super().read_resource(uri, context)
         media_type = entry["listing"].get("mimeType", "")
@@ -96,15 +95,6 @@ class DeclaredFeatures(Features):
         if result.structured_content is not None:
             media_type = media_type or "application/json"
         return ResourceResult((_convert_contents(uri, media_type, result.content[0]),))
-
-    def _find(self, uri: str) -> tuple[JsonObject | None, dict[str, str]]:
-        if uri in self._declared.resources:
-            return self._declared.resources[uri], {}
-        for template, entry in self._declared.templates.items():
-            variables = UriTemplate(template).match(uri)
-            if variables is not None:
-                return entry, variables
-        return None, {}
 
     async def complete(self, params: JsonObject, context: Context) -> Completion:
         """Return the suggestions of `handlers/`, else the declared values with the typed prefix."""

@@ -10,6 +10,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final
 
 from mcpgen.contract.extras import MissingExtraError
+from mcpgen.contract.limits import DEFAULT_LIMITS, Limits
 from mcpgen.runtime.content import JsonObject, Text, ToolResult
 from mcpgen.runtime.errors import (
     InvalidArgumentsError,
@@ -24,6 +25,7 @@ from mcpgen.runtime.handlers.context import (
     ToolProvider,
     UrlRequiredError,
 )
+from mcpgen.runtime.process.caller_secrets import mask_secrets_of
 from mcpgen.runtime.process.log import describe_error, log
 from mcpgen.runtime.process.memory_budget import decoding_budget
 from mcpgen.runtime.process.output_screen import OutputScreen
@@ -38,6 +40,8 @@ from mcpgen.runtime.upstream.response.redaction import NO_SECRETS, Redactor
 
 if TYPE_CHECKING:
     from mcpgen.runtime.handlers.features import Features
+    from mcpgen.runtime.handlers.rate_limit import RateLimiter
+    from mcpgen.runtime.state.store import Store
 
 
 class IsolatedWork:
@@ -76,8 +80,6 @@ class IsolatedWork:
         self._run(self._work.close)
 
 
-MAX_IN_FLIGHT: Final = 1000
-CLIENT_TIMEOUT_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 5.0  # for a handler that was cancelled
 _REPORTED_ERRORS: Final = (
     InvalidArgumentsError,
@@ -99,18 +101,25 @@ class Dispatcher:
         features: Features | None = None,
         *,
         state_cipher: KeyRingCipher | None = None,
-        client_timeout_seconds: float = CLIENT_TIMEOUT_SECONDS,
-        max_in_flight: int = MAX_IN_FLIGHT,
+        limits: Limits = DEFAULT_LIMITS,
+        rate_limiter: RateLimiter | None = None,
         redactor: Callable[[], Redactor] | None = None,
+        store: Store | None = None,
     ) -> None:
-        """Create a dispatcher; `redactor` masks secrets in messages to clients."""
+        """Create a dispatcher; `redactor` masks secrets in messages to clients.
+
+        `store` is that of the replicas, if there are several. The dispatcher closes it.
+        """
+        self.store = store
+        self.rate_limiter = rate_limiter
         self.tools = tools
         self._features = features
         self._cipher = state_cipher or KeyRingCipher.from_environment("", {})
         self._screen = OutputScreen(redactor or (lambda: NO_SECRETS))
         self._peers: dict[ServerProtocol, Flush] = {}
-        self._client_timeout_seconds = client_timeout_seconds
-        self.max_in_flight = max_in_flight
+        self.announce_elsewhere: Callable[[Change], None] | None = None  # to other processes
+        self.limits = limits
+        self.max_in_flight = limits.max_calls
         self._tasks: dict[Request, asyncio.Task[None]] = {}
         self._ready: deque[tuple[Request, Flush]] = deque()  # calls that are about to begin
         self._starter: asyncio.Task[None] | None = None  # of them; a loop keeps no task alive
@@ -161,10 +170,20 @@ class Dispatcher:
         self._peers.pop(protocol, None)
 
     def announce(self, change: Change) -> None:
-        """Notify every attached connection of a change."""
+        """Notify every attached connection of a change, in every replica of the server."""
+        self.announce_here(change)
+        if self.announce_elsewhere is not None:
+            self.announce_elsewhere(change)
+
+    def announce_here(self, change: Change) -> None:
+        """Notify every attached connection of this process of a change."""
         for protocol, flush in list(self._peers.items()):
             protocol.announce(change)
             flush()
+
+    def finish_elicitation(self, elicitation_id: str) -> None:
+        """Notify clients that the user has finished an elicitation at a URL (2025-11-25)."""
+        self.announce(Change("elicitation", elicitation_id))
 
     def forget_client(self, protocol: ServerProtocol) -> None:
         """Fail the requests to a client that has disconnected."""
@@ -191,6 +210,8 @@ class Dispatcher:
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=STOP_SECONDS)
         await self.tools.aclose()
+        if self.store is not None:
+            await self.store.aclose()
 
     async def _run_ready(self) -> None:
         """Run the requests that are ready, all in this task until one of them waits.
@@ -220,12 +241,20 @@ class Dispatcher:
 
     async def _run(self, request: Request, flush: Flush) -> None:
         request.screen = self._screen
+        if request.access is not None:
+            mask_secrets_of(request.access)
         try:
             sealed = request.request_state
-            state = self._cipher.open(sealed, request) if sealed else None
+            state: JsonObject | None = None
+            if sealed and self._cipher.is_shared:
+                state = await self._cipher.open_shared(sealed, request)
+            elif sealed:
+                state = self._cipher.open(sealed, request)
             context = Context(request, self, flush, state)
             try:
-                result = await self._find_handler(request, context)
+                limiter = self.rate_limiter
+                refusal = None if limiter is None else await limiter.find_refusal(request)
+                result = refusal or await self._find_handler(request, context)
             except InputRequiredError as needed:
                 self._require_input(request, needed, context)
             except UrlRequiredError as needed:
@@ -283,7 +312,7 @@ class Dispatcher:
     ) -> asyncio.Future[JsonObject]:
         """Send a request to a legacy client; the future receives its result or a ToolError."""
         loop = asyncio.get_running_loop()
-        seconds = self._client_timeout_seconds if timeout_seconds is None else timeout_seconds
+        seconds = self.limits.client_timeout_seconds if timeout_seconds is None else timeout_seconds
         connection = request.connection
         request_id = request.ask_client(method, params)
         answer: asyncio.Future[JsonObject] = loop.create_future()

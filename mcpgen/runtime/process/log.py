@@ -10,16 +10,18 @@ import mcpgen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Final, TextIO
 
 MAX_LINE_BYTES: Final = 1_000
 MAX_LINES_PER_SECOND: Final = 50
 MAX_ERROR_TEXT: Final = 500
+_MAX_FIELD: Final = 80  # characters of a field of a JSON line
 PACKAGE_FOLDER: Final = os.path.join(mcpgen.__path__[0], "")  # noqa: PTH118  (frames have paths as text)
 """The folder of mcpgen, with a separator at its end."""
 
 
+_RANKS: Final = {"debug": 0, "info": 1, "warning": 2, "error": 3, "critical": 3}
 _hide: Callable[[str], str] | None = None
 
 
@@ -29,18 +31,62 @@ def hide_in_log(hide: Callable[[str], str]) -> None:
     _hide = hide
 
 
-def log(level: str, text: str) -> None:
-    """Write one line to the log on stderr. All lines of the server's log are written here."""
-    _sink(format_line(level, text))
+_least_rank = _RANKS["info"]
+_is_json = False
 
 
-def format_line(level: str, text: str) -> str:
+def set_log_style(level: str, style: str) -> None:
+    """Set the least severe level that is logged, and the format: `text` or `json`."""
+    global _least_rank, _is_json
+    _least_rank, _is_json = _RANKS[level], style == "json"
+
+
+def is_logged(level: str) -> bool:
+    """Return whether lines of a level are logged."""
+    return _RANKS.get(level, 1) >= _least_rank
+
+
+def log(level: str, text: str, fields: Mapping[str, object] | None = None) -> None:
+    """Write one line to the log on stderr. All lines of the server's log are written here.
+
+    `fields` are further members of a JSON line; in text, those with a value follow the message.
+    """
+    if _RANKS.get(level, 1) >= _least_rank:
+        _sink(format_line(level, text, fields))
+
+
+def format_line(level: str, text: str, fields: Mapping[str, object] | None = None) -> str:
     """Format a log line of at most `MAX_LINE_BYTES`.
 
     Secrets are masked (`hide_in_log`), control and invisible characters escaped.
     """
+    if _is_json:
+        return _format_json(level, text, fields or {})
+    if fields:
+        text += "".join(
+            f" {name}={value}" for name, value in fields.items() if value not in (None, "")
+        )
     line = f"{level}: {_escape(mask(text)[:MAX_LINE_BYTES])}"
     return line.encode()[: MAX_LINE_BYTES - 1].decode(errors="ignore") + "\n"
+
+
+def _format_json(level: str, text: str, fields: Mapping[str, object]) -> str:
+    """Format a line of JSON in ASCII; the message is shortened until the line fits."""
+    import json
+    from datetime import UTC, datetime
+
+    time_text = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    shown = {
+        name: _escape(mask(value)[:_MAX_FIELD]) if isinstance(value, str) else value
+        for name, value in fields.items()
+    }
+    message = _escape(mask(text)[:MAX_LINE_BYTES])
+    while True:
+        members = {"time": time_text, "level": level, "message": message, **shown}
+        line = json.dumps(members, separators=(",", ":")) + "\n"
+        if len(line) <= MAX_LINE_BYTES or not message:
+            return line
+        message = message[: max(0, len(message) - (len(line) - MAX_LINE_BYTES + 5) // 6 - 1)]
 
 
 def mask(text: str) -> str:

@@ -14,12 +14,10 @@ from contextvars import ContextVar
 from functools import cache, partial
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
-from mcpgen.runtime.upstream.http.messages import MAX_RESPONSE_BYTES
+from mcpgen.contract.limits import DEFAULT_LIMITS
 
 LARGE_RESPONSE_BYTES: Final = 256 * 1024
 """A response up to this size is read without a reservation."""
-MAX_BUFFERED_BYTES: Final = 48 * 1024 * 1024
-"""For large responses that are being processed, plus output that clients have not read yet."""
 COPIES: Final = 3  # the body, the result built from it, and the intermediate values
 
 calling_client: Final[ContextVar[str]] = ContextVar("calling_client", default="")
@@ -38,11 +36,15 @@ class MemoryBudget:
     buffered, until the client has read them.
     """
 
-    def __init__(self, max_bytes: int = MAX_BUFFERED_BYTES) -> None:
+    def __init__(self, max_bytes: int = DEFAULT_LIMITS.max_buffered_bytes) -> None:
         self._max_bytes = max_bytes
         self._taken_bytes = 0  # reserved or buffered
         self._by_task: dict[asyncio.Task[Any], int] = {}
         self._waiting: dict[str, deque[_Waiter]] = {}  # by client, the next one first
+
+    def resize(self, max_bytes: int) -> None:
+        """Set the size, before the first call: for large responses and for buffered output."""
+        self._max_bytes = max_bytes
 
     @property
     def is_short(self) -> bool:
@@ -148,6 +150,11 @@ class DecodingBudget:
         """The bytes of each owner."""
         self._waiting: deque[tuple[object, int, asyncio.Future[None]]] = deque()
 
+    def resize(self, size: int) -> None:
+        """Set the size, before the first call."""
+        self._left += size - self._size
+        self._size = size
+
     async def take(self, owner: object, size: int) -> None:
         """Wait for the owner's turn until `size` bytes are free, and take them."""
         size = min(size, self._size)
@@ -184,4 +191,4 @@ class DecodingBudget:
                 granted.set_result(None)
 
 
-decoding_budget: Final = DecodingBudget(MAX_RESPONSE_BYTES)
+decoding_budget: Final = DecodingBudget(DEFAULT_LIMITS.max_response_bytes)

@@ -18,7 +18,14 @@ import warnings
 from collections import deque
 from typing import Any, Final, TextIO
 
-from mcpgen.runtime.process.log import LineLimit, describe_error, log, mask, send_lines_to
+from mcpgen.runtime.process.log import (
+    LineLimit,
+    describe_error,
+    format_line,
+    log,
+    mask,
+    send_lines_to,
+)
 
 MAX_QUEUED_LINES: Final = 1_000
 MAX_QUEUED_BYTES: Final = 256 * 1024
@@ -81,9 +88,9 @@ class OutputQueue:
     def _report_dropped(self) -> None:
         if self._dropped:
             lines = "1 line was" if self._dropped == 1 else f"{self._dropped:,} lines were"
-            text = f"warning: {lines} dropped because {self._name} was not read\n"
+            line = format_line("warning", f"{lines} dropped because {self._name} was not read")
             self._dropped = 0
-            self._append(text.encode())
+            self._append(line.encode())
 
     def _write_all(self) -> None:
         while True:

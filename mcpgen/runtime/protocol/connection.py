@@ -109,8 +109,7 @@ class ClientConnection:
         session = self.session
         if session is None:
             raise ValueError("requests to the client need a session")
-        request_id = session.next_request_id
-        session.next_request_id += 1
+        request_id = session.take_request_id()
         self._asked[request_id] = stream
         if "elicitationId" in params:
             session.expect_elicitation(params["elicitationId"])
@@ -119,6 +118,10 @@ class ClientConnection:
             message["params"] = params
         self.outbox.append(Outgoing(self.encode(message), stream))
         return request_id
+
+    def awaits_answer(self, request_id: RequestId | None) -> bool:
+        """Return whether the client has not answered this request."""
+        return request_id in self._asked
 
     def cancel_client_request(self, request_id: RequestId, reason: str) -> None:
         """Cancel a request to the client; do nothing if the client has answered it."""

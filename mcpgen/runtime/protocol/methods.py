@@ -58,6 +58,7 @@ def _initialize(request: Request) -> None:
     session = LegacySession(revision, client_capabilities=_read_capabilities(request))
     if former is not None:
         session.next_request_id = former.next_request_id
+        session.request_id_prefix = former.request_id_prefix
     connection.session = session
     request.revision = revision
     result: JsonObject = {
@@ -118,6 +119,8 @@ def _make_list_method(name: str) -> Method:
             connection.encode(envelope)[1:],
             b"}",
         )
+        if request.observation is not None:
+            request.observation.note_success()
         request.respond(b"".join(pieces))
 
     return answer_list
@@ -191,6 +194,9 @@ def _listen(request: Request) -> None:
     if uris and definition.has_subscriptions:
         honoured["resourceSubscriptions"] = uris
     request.connection.subscribe(Subscription(request.id, request.stream, honoured))
+    if request.observation is not None:  # it stays open until the client or the server ends it
+        request.observation.note_success()
+        request.observation.end()
 
 
 def _call_tool(request: Request) -> bool:

@@ -35,7 +35,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
+    from mcpgen.runtime.auth.access import Access
     from mcpgen.runtime.process.output_screen import OutputScreen
+    from mcpgen.runtime.telemetry.observer import Observation
 
 _NO_PROGRESS: Final = float("-inf")
 DEFAULT_LOG_LEVEL: Final = "info"  # for a legacy client that did not set one
@@ -51,6 +53,7 @@ class Request:
     """
 
     __slots__ = (
+        "access",
         "batch",
         "client_capabilities",
         "connection",
@@ -60,8 +63,8 @@ class Request:
         "last_progress",
         "log_level",
         "method",
+        "observation",
         "params",
-        "principal",
         "progress_token",
         "request_state",
         "revision",
@@ -77,7 +80,7 @@ class Request:
         method: str,
         params: JsonObject,
         stream: Stream = None,
-        principal: str = "",
+        access: Access | None = None,
     ) -> None:
         self.connection = connection
         self.revision = revision
@@ -85,7 +88,7 @@ class Request:
         self.method = method
         self.params = params
         self.stream = stream
-        self.principal = principal  # the authenticated user; "" without authentication
+        self.access = access  # of the HTTP request; None without authorization
         self.client_capabilities: JsonObject = {}  # from this request, or from its legacy session
         self.progress_token: RequestId | None = None
         self.log_level = ""  # modern: the minimum level of this request; "" for no messages
@@ -94,12 +97,19 @@ class Request:
         self.request_state = ""  # modern: as the client returned it; untrusted
         self.batch: Batch | None = None
         self.is_open = True
+        self.observation: Observation | None = None  # None without telemetry
         self.screen: OutputScreen | None = None  # masks secrets; set before the handler runs
+
+    @property
+    def principal(self) -> str:
+        """The authenticated user; "" without authorization."""
+        return "" if self.access is None else self.access.principal
 
     @property
     def caller(self) -> str:
         """Key of the client for limits per client: its principal or its address; "" over stdio."""
-        return f"principal {self.principal}" if self.principal else self.connection.address
+        principal = self.principal
+        return f"principal {principal}" if principal else self.connection.address
 
     def succeed(self, result: object) -> None:
         """Respond with a `ToolResult`, `PromptResult`, `ResourceResult` or `Completion`.
@@ -114,6 +124,8 @@ class Request:
         """Respond with a result in the shape of this revision, without its envelope."""
         if self.is_open:
             connection = self.connection
+            if self.observation is not None:
+                self.observation.note_result(result)
             if self.revision.is_modern:
                 connection.add_envelope(result, self.method)
             message = {"jsonrpc": "2.0", "id": self.id, "result": result}
@@ -136,6 +148,8 @@ class Request:
         in_flight = self.connection.in_flight
         if in_flight.get(self.id) is self:
             del in_flight[self.id]
+        if self.observation is not None:
+            self.observation.end()
 
     def fail(self, error: BaseException, correlation_id: str = "") -> None:
         """Respond with the error that stands for this exception in this revision.
@@ -178,6 +192,8 @@ class Request:
     def refuse(self, code: int, message: str, data: Any = None) -> None:
         """Respond with this JSON-RPC error."""
         if self.is_open:
+            if self.observation is not None:
+                self.observation.note_error(code, message)
             response = error_message(code, message, data, self.id)
             encode = self.connection.encode
             encoded = encode(response)

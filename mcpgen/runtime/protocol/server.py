@@ -38,6 +38,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
+    from mcpgen.runtime.auth.access import Access
     from mcpgen.runtime.protocol.routing_headers import RoutingHeaders
 
 MAX_BATCH: Final = 100
@@ -79,19 +80,20 @@ class ServerProtocol(ClientConnection):
         *,
         stream: Stream = None,
         headers: RoutingHeaders | None = None,
-        principal: str = "",
+        access: Access | None = None,
         modern: bool | None = None,
     ) -> list[Event]:
         """Process one decoded message or batch; return the events that the driver must handle.
 
-        `headers` are compared with the body; None for a transport without headers. `modern` is the
+        `headers` are compared with the body; None for a transport without headers. `access` is that
+        of the HTTP request that brought the message; None without authorization. `modern` is the
         result of `is_modern`, if the driver has called it. Responses that need no handler are in
         the outbox afterwards.
         """
         if modern is None:
             modern = is_modern(message, headers, self.definition)
         if type(message) is list and not modern:
-            return self._receive_batch(message, stream, principal)
+            return self._receive_batch(message, stream, access)
         if type(message) is not dict or message.get("jsonrpc") != "2.0":
             request_id = read_id(message)
             self.refuse(
@@ -108,7 +110,7 @@ class ServerProtocol(ClientConnection):
             ):
                 return []
             return self._receive_notification(message["method"], message.get("params"))
-        return self._receive_request(message, modern, headers, stream, principal, None)
+        return self._receive_request(message, modern, headers, stream, access, None)
 
     def _has_matching_headers(
         self, notification: JsonObject, headers: RoutingHeaders, stream: Stream
@@ -127,7 +129,9 @@ class ServerProtocol(ClientConnection):
             return False
         return True
 
-    def _receive_batch(self, batch: list[Any], stream: Stream, principal: str) -> list[Event]:
+    def _receive_batch(
+        self, batch: list[Any], stream: Stream, access: Access | None
+    ) -> list[Event]:
         if self.session is None or not self.session.revision.has_batches:
             self.refuse(INVALID_REQUEST, "only MCP 2025-03-26 allows batches", stream=stream)
             return []
@@ -140,18 +144,18 @@ class ServerProtocol(ClientConnection):
         # The batch itself counts as one more, so that it cannot end before its last element.
         pending = Batch(stream, pending=1)
         for message in batch:
-            events += self._receive_element(message, pending, principal)
+            events += self._receive_element(message, pending, access)
         self.settle(pending, None)
         return events
 
-    def _receive_element(self, message: Any, batch: Batch, principal: str) -> list[Event]:
+    def _receive_element(self, message: Any, batch: Batch, access: Access | None) -> list[Event]:
         is_valid = type(message) is dict and message.get("jsonrpc") == "2.0"
         if is_valid and type(message.get("method")) is str:
             if "id" not in message:
                 return self._receive_notification(message["method"], message.get("params"))
             if message["method"] != "initialize":
                 batch.pending += 1
-                return self._receive_request(message, False, None, batch.stream, principal, batch)
+                return self._receive_request(message, False, None, batch.stream, access, batch)
         elif is_valid and ("result" in message or "error" in message):
             return self._receive_response(message, batch.stream, refuse=False)
         error = error_message(INVALID_REQUEST, "invalid message in a batch")
@@ -167,7 +171,7 @@ class ServerProtocol(ClientConnection):
         modern: bool,
         headers: RoutingHeaders | None,
         stream: Stream,
-        principal: str,
+        access: Access | None,
         batch: Batch | None,
     ) -> list[Event]:
         request_id = parse_id(message["id"])
@@ -179,15 +183,20 @@ class ServerProtocol(ClientConnection):
             message["method"],
             {} if params is None else params,
             stream,
-            principal,
+            access,
         )
         request.batch = batch
         if request_id is None:
             error = error_message(INVALID_REQUEST, "invalid id: expected a string or an integer")
             request.respond(self.encode(error), 400)
             return []
+        observer = self.definition.observer
+        if observer is not None:
+            request.observation = observer.begin(request)
         try:
             needs_handler = self._begin(request, modern, headers)
+            if request.observation is not None and needs_handler:
+                request.observation.authorize()
         except ProtocolError as refusal:
             request.fail(refusal)
             return []
@@ -284,6 +293,8 @@ class ServerProtocol(ClientConnection):
             request.progress_token = parse_id(meta.get("progressToken"))
 
     def _receive_notification(self, method: str, params: Any) -> list[Event]:
+        if self.definition.observer is not None:
+            self.definition.observer.receive_notification(self, method)
         if method == "notifications/cancelled" and type(params) is dict:
             return self._cancel(params)
         if method == "notifications/initialized" and self.session is not None:

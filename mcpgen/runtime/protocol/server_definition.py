@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from mcpgen.runtime.telemetry.observer import RequestObserver
+
 
 class ServerDefinition:
     """The part of a server that no client can change; one for a whole process.
@@ -37,6 +39,7 @@ class ServerDefinition:
         revisions: tuple[Revision, ...] = REVISIONS,  # supported ones, newest first
         ttl_ms: int = 3_600_000,
         cache_scope: str = "public",
+        observer: RequestObserver | None = None,
     ) -> None:
         self.info = info
         # The `_meta` of every result of a modern revision.
@@ -56,6 +59,7 @@ class ServerDefinition:
         self.has_both_eras = revisions[0].is_modern and not revisions[-1].is_modern
         self.ttl_ms = ttl_ms
         self.cache_scope = cache_scope
+        self.observer = observer  # None without telemetry
 
     def replace(self, **changes: Any) -> ServerDefinition:
         """Return a copy with these fields changed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpgen.runtime.protocol.jsonrpc import JsonObject
+from mcpgen.runtime.protocol.jsonrpc import JsonObject, RequestId
 from mcpgen.runtime.protocol.versions import Revision
 
 TYPE_CHECKING = False
@@ -21,6 +21,7 @@ class LegacySession:
         "is_initialized",
         "log_level",
         "next_request_id",
+        "request_id_prefix",
         "revision",
         "subscribed_uris",
     )
@@ -39,6 +40,13 @@ class LegacySession:
         self.subscribed_uris: frozenset[str] = frozenset()
         self.elicitation_ids: tuple[str, ...] = ()  # of URLs that the client was sent to
         self.next_request_id = 1  # for requests to the client; never reused
+        self.request_id_prefix = ""  # of their ids, where several processes serve the session
+
+    def take_request_id(self) -> RequestId:
+        """Return an id for a request to the client; each one is returned once."""
+        number = self.next_request_id
+        self.next_request_id += 1
+        return f"{self.request_id_prefix}{number}" if self.request_id_prefix else number
 
     def expect_elicitation(self, elicitation_id: str) -> None:
         """Remember an elicitation at a URL, whose end only this client is notified of."""

@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from mcpgen.contract.extras import find_missing_extras, is_installed
 from mcpgen.contract.needs import Need, RequestNeeds, ToolNeeds, Usage, Way, count_usages
-from mcpgen.runtime.auth.values import is_set
+from mcpgen.contract.server_settings import list_applicable
 from mcpgen.runtime.errors import ConfigurationError, UnknownToolsetError
+from mcpgen.runtime.startup.authorization import find_authorization_problems
+from mcpgen.runtime.startup.caller_credentials import find_blocked_tools, find_forwarded_tokens
+from mcpgen.runtime.startup.connecting import find_connect_problems
+from mcpgen.runtime.startup.secret_files import SUFFIX, ResolvedEnvironment
+from mcpgen.runtime.startup.server_settings import find_misspelt
 from mcpgen.runtime.startup.startup_checks import find_invalid_settings
 from mcpgen.runtime.startup.tls_environment import find_invalid_tls_settings
+from mcpgen.runtime.startup.values import is_set
 from mcpgen.runtime.state.keys import check_shared_keys, find_asking_handlers
+from mcpgen.runtime.upstream.http.proxies import read_proxies
 
 if TYPE_CHECKING:
     from mcpgen.runtime.package import ServerPackage
     from mcpgen.runtime.startup.live_check import LiveOutcome
 
 SET, MISSING, NOT_SET, NOT_NEEDED, INVALID = "set", "missing", "not set", "not needed", "invalid"
+SET_IN_FILE = "set (file)"  # in the file that `<SETTING>_FILE` names
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +34,7 @@ class SettingStatus:
     """One setting, its state and the tools that need it, without its value."""
 
     name: str
-    state: str  # SET, MISSING, NOT_SET, NOT_NEEDED (an alternative is set) or INVALID
+    state: str  # SET, SET_IN_FILE, MISSING, NOT_SET, NOT_NEEDED (an alternative is set) or INVALID
     usage: Usage
     description: str
 
@@ -48,6 +56,14 @@ class UnconfirmedOrigin:
 
 
 @dataclass(frozen=True, slots=True)
+class CallersObstacle:
+    """Tools that no caller can use: the credential is the caller's, and `reason` prevents it."""
+
+    reason: str
+    tools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EnvironmentReport:
     """Result of `--check-env`."""
 
@@ -57,12 +73,16 @@ class EnvironmentReport:
     problems: tuple[str, ...]  # errors that prevent the start of the server or break a handler
     unmet: tuple[UnmetNeed, ...]
     unconfirmed: tuple[UnconfirmedOrigin, ...] = ()
+    has_others: bool = False  # further settings, which have their defaults
+    warnings: tuple[str, ...] = ()
     live: LiveOutcome | None = field(default=None)
+    obstacles: tuple[CallersObstacle, ...] = ()
 
     @property
     def blocked(self) -> int:
         """Number of tools that cannot be called because a setting or a confirmation is missing."""
         lists = [it.tools for it in self.unmet] + [it.tools for it in self.unconfirmed]
+        lists += [it.tools for it in self.obstacles]
         return len(set().union(*lists))
 
     @property
@@ -94,7 +114,9 @@ class EnvironmentReport:
             "unconfirmed": [
                 {"origin": it.origin, "tools": list(it.tools)} for it in self.unconfirmed
             ],
+            "obstacles": [{"reason": it.reason, "tools": list(it.tools)} for it in self.obstacles],
             "problems": list(self.problems),
+            "warnings": list(self.warnings),
             "live": self.live.to_json() if self.live is not None else None,
             "exit_code": self.exit_code,
         }
@@ -102,7 +124,11 @@ class EnvironmentReport:
     def to_lines(self) -> Iterator[str]:
         """Yield the report as text: a table of the settings, then the problems."""
         yield from _format_table(self.settings) if self.settings else ["It reads no settings."]
+        if self.has_others:
+            yield "All other settings have their defaults; `--help` lists them."
         yield ""
+        for warning in self.warnings:
+            yield f"warning: {warning}"
         for problem in self.problems:
             yield f"error: {problem}"
         for need in self.unmet:
@@ -112,7 +138,9 @@ class EnvironmentReport:
                 f"{_format_blocked(unconfirmed.tools, self.tools)}: they would send credentials to"
                 f" {unconfirmed.origin}, which is missing from `credential_origins` in mcpgen.yaml."
             )
-        if not self.problems and not self.unmet and not self.unconfirmed:
+        for obstacle in self.obstacles:
+            yield f"{_format_blocked(obstacle.tools, self.tools)}: {obstacle.reason}."
+        if not (self.problems or self.unmet or self.unconfirmed or self.obstacles):
             yield f"{self.program} is configured" + (
                 f": every setting that its {self.tools:,} tools need is set." if self.tools else "."
             )
@@ -121,30 +149,46 @@ class EnvironmentReport:
 
 
 def check_environment(
-    package: ServerPackage, environ: Mapping[str, str], *, is_shared: bool = False
+    package: ServerPackage,
+    environ: Mapping[str, str],
+    *,
+    is_shared: bool = False,
+    is_http: bool = False,
 ) -> EnvironmentReport:
     """Compare the environment with the needs of the package's tools, without any request.
 
-    `is_shared` states that several processes serve the same clients.
+    `is_shared` states that several processes serve the same clients, `is_http` that it would be
+    over HTTP.
     """
     contract = package.contract
+    resolved = ResolvedEnvironment(contract, environ)
+    environ = resolved.environ
     tools = _list_tool_needs(package)
     settings = contract.get("environment", ())
     parts = {setting["name"]: setting.get("part", "") for setting in settings}
     present = frozenset(name for name, part in parts.items() if is_set(name, part, environ))
-    invalid = [*find_invalid_tls_settings(environ), *find_invalid_settings(contract, environ)]
+    invalid = [*resolved.problems, *find_invalid_tls_settings(environ)]
+    invalid += find_invalid_settings(contract, environ)
+    invalid += _find_invalid_proxies(package, environ)
+    invalid += find_authorization_problems(contract, environ)
     invalid += _find_unknown_toolsets(package, environ)
+    invalid += find_forwarded_tokens(contract, environ)
+    if is_http:
+        invalid += find_connect_problems(contract, environ)
     try:
         check_shared_keys(package, environ, is_shared=is_shared)
     except ConfigurationError as error:
         invalid.append(error)
     unmet = _group_unmet_needs(tools, present)
     missing = {name for need in unmet for way in need.ways for name in way}
-    invalid_names = {error.setting for error in invalid}
+    invalid_names = {error.setting.removesuffix(SUFFIX) for error in resolved.problems}
+    invalid_names |= {error.setting for error in invalid}
 
     def determine_state(name: str, usage: Usage) -> str:
         if name in invalid_names:
             return INVALID
+        if name in resolved.from_files:
+            return SET_IN_FILE
         if name in present:
             return SET
         if name in missing:
@@ -159,15 +203,51 @@ def check_environment(
         statuses.append(
             SettingStatus(setting["name"], state, usage, setting.get("description", ""))
         )
+    prefix, declared = contract.get("env_prefix", ""), set(parts)
+    others = list(list_applicable(prefix, declared)) if prefix else []
+    stated = [row for row in others if is_set(prefix + row.name, "", environ)]
+    stated += [row for row in others if prefix + row.name in invalid_names and row not in stated]
+    for row in stated:
+        state = determine_state(prefix + row.name, Usage(len(tools)))
+        state = SET if state == NOT_SET else state
+        statuses.append(SettingStatus(prefix + row.name, state, Usage(len(tools)), row.description))
     return EnvironmentReport(
         program=package.program,
         tools=len(tools),
         settings=tuple(statuses),
-        problems=tuple(map(str, (*find_missing_extras(contract), *invalid)))
+        has_others=len(others) > len(stated),
+        warnings=tuple(find_misspelt(contract, environ)) if prefix else (),
+        problems=tuple(dict.fromkeys(map(str, (*find_missing_extras(contract), *invalid))))
         + tuple(_report_missing_encryption(package)),
         unmet=unmet,
         unconfirmed=() if invalid else _group_unconfirmed_origins(package, environ),
+        obstacles=_find_obstacles(package, environ, is_http=is_http),
     )
+
+
+def _find_obstacles(
+    package: ServerPackage, environ: Mapping[str, str], *, is_http: bool
+) -> tuple[CallersObstacle, ...]:
+    """Group the tools whose callers cannot bring their credentials by the reason."""
+    if "credentials" not in package.contract:
+        return ()
+    security = {
+        name: tool["request"].get("security", ())
+        for name, tool in package.read_tool_contracts().items()
+        if "request" in tool
+    }
+    blocked = find_blocked_tools(package.contract, security, environ, is_http=is_http)
+    return tuple(CallersObstacle(reason, tuple(tools)) for reason, tools in blocked.items())
+
+
+def _find_invalid_proxies(
+    package: ServerPackage, environ: Mapping[str, str]
+) -> list[ConfigurationError]:
+    try:
+        read_proxies(package.contract, environ)
+    except ConfigurationError as error:
+        return [error]
+    return []
 
 
 def _list_tool_needs(package: ServerPackage) -> list[ToolNeeds]:

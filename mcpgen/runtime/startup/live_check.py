@@ -85,17 +85,14 @@ def check_live(
 async def _check(
     package: ServerPackage, environ: Mapping[str, str], send: Sender | None
 ) -> LiveOutcome:
-    from mcpgen.runtime.upstream.http.connecting import Authority
-    from mcpgen.runtime.upstream.http.sender import HttpSender
+    from mcpgen.runtime.startup.limits import read_limits
+    from mcpgen.runtime.upstream.http.configured import make_sender
 
-    ca_setting = f"{package.contract['env_prefix']}CA_FILE"
-    authority = Authority(ca_setting, environ.get(ca_setting, "").strip())
-    sender = HttpSender(f"{package.contract['name']}-mcp", authority=authority)
+    contract = package.contract
+    sender = make_sender(contract, environ, read_limits(contract, environ))
     recorder = _RecordingSender(send or sender.send)
     try:
-        client = ApiClient(
-            package.contract, environ, send=recorder.send, deadline_seconds=LIVE_SECONDS
-        )
+        client = ApiClient(contract, environ, send=recorder.send, deadline_seconds=LIVE_SECONDS)
         return await _send_request(package, client, recorder)
     except ConfigurationError as error:
         return LiveOutcome(False, message=f"{error}")

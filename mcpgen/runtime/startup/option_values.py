@@ -6,15 +6,13 @@ import math
 import re
 from argparse import ArgumentTypeError
 
-from mcpgen.runtime.errors import ConfigurationError
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Final
 
 MAX_SECONDS: Final = 24 * 60 * 60
 MAX_PORT: Final = 65_535
+MAX_WORKERS: Final = 256
 
 _HOST: Final = re.compile(
     r"(?=.{1,254}\Z)(?:[A-Za-z0-9_-]{1,63}(?:\.|\Z))+\Z|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*(?:%[A-Za-z0-9._~-]+)?\Z"
@@ -40,19 +38,6 @@ def parse_seconds(text: str) -> float:
     return seconds
 
 
-def read_seconds_setting(name: str, environ: Mapping[str, str]) -> float:
-    """Return the value of a setting in seconds; 0 if it is not set.
-
-    Raises:
-        ConfigurationError: `parse_seconds` rejects the value.
-    """
-    text = environ.get(name, "").strip()
-    try:
-        return parse_seconds(text) if text else 0.0
-    except ArgumentTypeError as error:
-        raise ConfigurationError(f"invalid {name}: {error}", setting=name) from None
-
-
 def parse_port(text: str) -> int:
     """Parse a TCP port; 0 stands for any free port.
 
@@ -63,6 +48,19 @@ def parse_port(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= 5 and int(text) <= MAX_PORT):
         raise ArgumentTypeError(f"expected a port from 0 to {MAX_PORT}, but got {text!a}")
     return int(text)
+
+
+def parse_workers(text: str) -> int:
+    """Parse a number of processes.
+
+    Raises:
+        ArgumentTypeError: the text is not a number from 1 to `MAX_WORKERS`.
+    """
+    if not (text.isascii() and text.isdecimal() and len(text) <= 5):
+        text = text or "nothing"
+    elif 1 <= int(text) <= MAX_WORKERS:
+        return int(text)
+    raise ArgumentTypeError(f"expected a number from 1 to {MAX_WORKERS}, but got {text!a}")
 
 
 def parse_host(text: str) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcpgen.absent import ABSENT
-from mcpgen.runtime.auth.values import TEXT, read_variable
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.handlers.annotations import parse_text_value
+from mcpgen.runtime.startup.values import TEXT, read_variable
 
 
 class Settings:

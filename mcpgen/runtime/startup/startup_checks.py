@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from mcpgen.contract.base_url import BaseUrls
-from mcpgen.runtime.auth.values import read_value
 from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.startup.values import read_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def _list_checks(
     yield partial(_check_authority, f"{prefix}CA_FILE", environ)
     yield partial(_check_folders, f"{prefix}FILE_ROOTS", environ)
     yield partial(_check_state_keys, f"{prefix}STATE_KEYS", environ)
-    yield partial(_check_seconds, f"{prefix}PRE_STOP_DELAY_SECONDS", environ)
+    yield partial(_check_state_url, prefix, environ)
+    yield from _list_server_checks(contract, environ)
 
 
 def _check_address(contract: JsonObject, environ: Mapping[str, str], source: str) -> None:
@@ -142,8 +143,32 @@ def _check_state_keys(name: str, environ: Mapping[str, str]) -> None:
         KeyRingCipher.from_environment(name, environ)
 
 
-def _check_seconds(name: str, environ: Mapping[str, str]) -> None:
-    if environ.get(name, "").strip():
-        from mcpgen.runtime.startup.option_values import read_seconds_setting
+def _check_state_url(prefix: str, environ: Mapping[str, str]) -> None:
+    if environ.get(f"{prefix}STATE_URL", "").strip():
+        from mcpgen.runtime.state.open_store import check_state_url
 
-        read_seconds_setting(name, environ)
+        check_state_url(prefix, environ)
+
+
+def _list_server_checks(
+    contract: JsonObject, environ: Mapping[str, str]
+) -> Iterator[Callable[[], object]]:
+    """Yield a check for each setting of the runtime, if a variable may be one."""
+    if not has_other_variables(contract, environ):
+        return
+    from mcpgen.contract.server_settings import SERVER_SETTINGS
+    from mcpgen.runtime.startup.server_settings import ServerSettings
+
+    settings = ServerSettings.from_contract(contract, environ)
+    for setting in SERVER_SETTINGS:
+        yield partial(settings.get, setting.name)
+
+
+def has_other_variables(contract: JsonObject, environ: Mapping[str, str]) -> bool:
+    """Return whether the environment has variables with the server's prefix that are not in its
+    contract: settings of the runtime, or misspelt ones. Otherwise their table is not imported."""
+    prefix = contract.get("env_prefix", "")
+    if not prefix:
+        return False
+    declared = {setting["name"] for setting in contract.get("environment", ())}
+    return any(name.startswith(prefix) and name not in declared for name in environ)

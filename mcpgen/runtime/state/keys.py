@@ -35,13 +35,18 @@ def check_shared_keys(
         return ""  # the server encrypts no state
     if "seal" not in package.contract.get("extras", {}) and not find_asking_handlers(package):
         return ""
-    name = f"{package.contract.get('env_prefix', '')}STATE_KEYS"
+    prefix = package.contract.get("env_prefix", "")
+    name = f"{prefix}STATE_KEYS"
     if environ.get(name, "").strip():
         if not is_shared:
             return ""
+        from mcpgen.runtime.state.open_store import has_shared_store  # a server without it is done
+
+        if has_shared_store(prefix, environ):
+            return ""
         return (
             f"each process with these {name} accepts an answer of a user once, so that a client can"
-            " repeat it at another process"
+            f" repeat it at another process; {prefix}STATE_URL makes them share what they accepted"
         )
     if is_shared:
         raise ConfigurationError(

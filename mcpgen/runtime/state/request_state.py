@@ -1,39 +1,33 @@
 """Encryption of `requestState`, which a client carries and cannot read, change or reuse.
 
-AES-256-GCM of `cryptography` (`mcpgen[seal]`): the standard library has no authenticated
-encryption, and a state that is only signed would show the client's user what a handler remembers.
-A server whose handlers ask nothing needs no `cryptography`. A server whose contract says that its
-tools ask does not start without it; if a hand-written handler asks, the call fails and says what
-to install.
+A state that is only signed would show the client's user what a handler remembers. A server whose
+handlers ask nothing needs no `cryptography`. A server whose contract says that its tools ask does
+not start without it; if a hand-written handler asks, the call fails and says what to install.
 """
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 import json
 import secrets
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from mcpgen.contract.extras import MissingExtraError
-from mcpgen.runtime.auth.values import TEXT, read_variable
+from mcpgen.contract.limits import DEFAULT_LIMITS
 from mcpgen.runtime.content import JsonObject
-from mcpgen.runtime.errors import ConfigurationError, ProtocolError
+from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS
 from mcpgen.runtime.protocol.request import Request
+from mcpgen.runtime.state.key_ring import NONCE_BYTES, KeyRing, read_keys
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from mcpgen.runtime.state.store import Store
 
-LIFETIME_SECONDS: Final = 600.0
-MIN_KEY_CHARACTERS: Final = 32
+CLOCK_SKEW_SECONDS: Final = 60.0
+_PURPOSE: Final = b"mcpgen-aead"
 MAX_USED_STATES: Final = 100_000  # that a process remembers, to refuse them
-_NONCE_BYTES: Final = 12
 _VERSION: Final = b"\x01"  # of the format, so that another one can replace it
 _UNBOUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
@@ -48,18 +42,28 @@ class KeyRingCipher:
         self,
         keys: tuple[bytes, ...],
         *,
-        lifetime_seconds: float = LIFETIME_SECONDS,
+        lifetime_seconds: float = DEFAULT_LIMITS.question_timeout_seconds,
         clock: Callable[[], float] = time.time,
+        store: Store | None = None,
     ) -> None:
-        self._keys = keys
+        """`store` is that of the replicas, if there are several."""
+        self._ring = KeyRing(keys, purpose=_PURPOSE)
         self._lifetime_seconds = lifetime_seconds
         self._clock = clock
+        self._store = store
         self._used: set[bytes] = set()  # nonces
         self._ends: list[tuple[float, bytes]] = []  # of `_used`, a heap
         self._forgotten_until = 0.0  # what ends by then may have been used
 
     @classmethod
-    def from_environment(cls, name: str, environ: Mapping[str, str]) -> KeyRingCipher:
+    def from_environment(
+        cls,
+        name: str,
+        environ: Mapping[str, str],
+        *,
+        lifetime_seconds: float = DEFAULT_LIMITS.question_timeout_seconds,
+        store: Store | None = None,
+    ) -> KeyRingCipher:
         """Read the ring from a variable: keys separated by commas, the one that encrypts first.
 
         Without it the ring is one key of this process, and no other process can continue its
@@ -68,15 +72,8 @@ class KeyRingCipher:
         Raises:
             ConfigurationError: a key is too short.
         """
-        text = read_variable(environ, name, allowed=TEXT)
-        keys = [key.strip() for key in text.split(",") if key.strip()]
-        if (text and not keys) or any(len(key) < MIN_KEY_CHARACTERS for key in keys):
-            raise ConfigurationError(
-                f"a key in {name} is shorter than {MIN_KEY_CHARACTERS} characters; "
-                "`openssl rand -base64 32` makes one",
-                setting=name,
-            )
-        return cls(tuple(key.encode() for key in keys) or (secrets.token_bytes(32),))
+        ring = read_keys(environ, name) or (secrets.token_bytes(32),)
+        return cls(ring, lifetime_seconds=lifetime_seconds, store=store)
 
     def seal(self, state: JsonObject, request: Request) -> str:
         """Encrypt the state, bound to the request's principal, method and params.
@@ -85,16 +82,46 @@ class KeyRingCipher:
             MissingExtraError: `cryptography` is not installed.
         """
         payload = json.dumps({"until": self._clock() + self._lifetime_seconds, "state": state})
-        nonce = secrets.token_bytes(_NONCE_BYTES)
-        sealed = self._ciphers[0].encrypt(nonce, payload.encode(), _make_binding(request))
-        return urlsafe_b64encode(_VERSION + nonce + sealed).decode().rstrip("=")
+        sealed = self._ring.encrypt(payload.encode(), _make_binding(request))
+        return urlsafe_b64encode(_VERSION + sealed).decode().rstrip("=")
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether replicas share the used states, so that `open_shared` is needed."""
+        return self._store is not None
 
     def open(self, sealed: str, request: Request) -> JsonObject:
-        """Decrypt a state; each one is accepted once.
+        """Decrypt a state; each one is accepted once by this process.
 
         Raises:
             ProtocolError: it was changed, expired, used before, or belongs to another request.
         """
+        nonce, until, state = self._decrypt(sealed, request)
+        self._forget(self._clock())
+        if until <= self._forgotten_until or nonce in self._used:
+            raise _make_state_error()
+        self._used.add(nonce)
+        heapq.heappush(self._ends, (until, nonce))
+        return state
+
+    async def open_shared(self, sealed: str, request: Request) -> JsonObject:
+        """Decrypt a state; each one is accepted once by all replicas.
+
+        Raises:
+            ProtocolError: as `open`.
+            StoreUnavailableError: whether it was used before is unknown.
+        """
+        nonce, until, state = self._decrypt(sealed, request)
+        seconds = until - self._clock()
+        if seconds <= 0 or self._store is None:
+            raise _make_state_error()
+        # The clock of another replica may be behind.
+        if not await self._store.add(f"used:1:{nonce.hex()}", b"", seconds + CLOCK_SKEW_SECONDS):
+            raise _make_state_error()
+        return state
+
+    def _decrypt(self, sealed: str, request: Request) -> tuple[bytes, float, JsonObject]:
+        """Return the nonce, the time at which the state ends, and the state."""
         try:
             raw = urlsafe_b64decode(sealed.encode("ascii") + b"=" * (-len(sealed) % 4))
         except ValueError:
@@ -102,40 +129,11 @@ class KeyRingCipher:
         # Base64 leaves bits unused at the end: only the text that `seal` returned is accepted.
         if raw[:1] != _VERSION or urlsafe_b64encode(raw).decode().rstrip("=") != sealed:
             raise _make_state_error()
-        nonce, encrypted = raw[1 : 1 + _NONCE_BYTES], raw[1 + _NONCE_BYTES :]
-        payload = self._decrypt(nonce, encrypted, _make_binding(request))
-        return self._accept_once(nonce, payload)
-
-    def _decrypt(self, nonce: bytes, encrypted: bytes, binding: bytes) -> bytes:
-        try:
-            from cryptography.exceptions import InvalidTag
-        except ImportError:
-            raise _make_state_error() from None  # this process cannot have encrypted it
-        for cipher in self._ciphers:
-            with suppress(InvalidTag, ValueError):  # ValueError: it is too short
-                return cipher.decrypt(nonce, encrypted, binding)
-        raise _make_state_error()
-
-    @cached_property
-    def _ciphers(self) -> list[AESGCM]:
-        # Imported with the first state: importing `cryptography` takes longer than a cold start.
-        try:
-            from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-        except ImportError:
-            raise MissingExtraError("seal") from None
-        hashes = (hashlib.blake2b(it, digest_size=32, person=b"mcpgen-aead") for it in self._keys)
-        return [AESGCM(it.digest()) for it in hashes]
-
-    def _accept_once(self, nonce: bytes, payload: bytes) -> JsonObject:
-        content = json.loads(payload)
-        until: float = content["until"]
-        self._forget(self._clock())
-        if until <= self._forgotten_until or nonce in self._used:
+        payload = self._ring.decrypt(raw[1:], _make_binding(request))
+        if payload is None:
             raise _make_state_error()
-        self._used.add(nonce)
-        heapq.heappush(self._ends, (until, nonce))
-        state: JsonObject = content["state"]
-        return state
+        content = json.loads(payload)
+        return raw[1 : 1 + NONCE_BYTES], content["until"], content["state"]
 
     def _forget(self, now: float) -> None:
         """Drop the used states that have expired, and the oldest ones if there are too many.

@@ -1,165 +1,73 @@
-"""Store of HTTP sessions and of events for replay."""
+"""Interface of the store: state that outlives a request, shared by the replicas of a server."""
 
 from __future__ import annotations
 
-import secrets
-from collections import OrderedDict, deque
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Sequence
+from typing import Protocol
 
-from mcpgen.runtime.protocol.session import LegacySession
+from mcpgen.runtime.errors import StoreUnavailableError
 
-
-@dataclass(frozen=True, slots=True)
-class StoredEvent:
-    """One message of a stream, kept for a client that lost its connection."""
-
-    number: int
-    data: bytes
-    is_last: bool
-    stored_at: float
+__all__ = ["Store", "StoreUnavailableError"]
 
 
-@dataclass(slots=True)
-class StoredSession:
-    """A stored legacy session, with the events of its streams."""
+class Store(Protocol):
+    """Key-value store with expiry, logs, counters and channels.
 
-    id: str
-    principal: str  # who opened it; "" where nobody is authenticated
-    state: LegacySession
-    client: str  # key of the client that opened it
-    last_used: float  # of the caller's clock, in seconds
-    streams: dict[str, deque[StoredEvent]] | None = None  # made by the first event
-    event_bytes: int = 0
+    Keys are text without control characters: `kind:version:…`. Values are bytes. Every key expires,
+    so that nothing grows without bound; a store that is full refuses to store more, and never
+    drops a key early. Values, logs and counters of the same key are independent. Each method
+    raises `StoreUnavailableError` if the store does not answer within seconds; the next call tries
+    again. The store in memory, in SQLite and in Valkey pass the same tests.
+    """
 
+    async def get(self, key: str) -> bytes | None:
+        """Return a value; None if there is none or it has expired."""
 
-@dataclass(slots=True)
-class MemoryStore:
-    """The store of a single process; `now` is the caller's clock."""
+    async def put(self, key: str, value: bytes, ttl_seconds: float) -> None:
+        """Store a value, whether or not the key exists."""
 
-    max_sessions: int = 10_000
-    idle_seconds: float = 1800.0
-    max_events: int = 100  # a stream
-    max_event_bytes: int = 4 * 1024 * 1024  # a stream; its newest event is always kept
-    max_streams: int = 32  # a session
-    max_bytes: int = 16 * 1024 * 1024  # of events, in all
-    event_seconds: float = 300.0
-    # Both have the session first that was not used for the longest time.
-    _sessions: OrderedDict[str, StoredSession] = field(default_factory=OrderedDict)
-    _by_client: dict[str, OrderedDict[str, None]] = field(default_factory=dict)
-    _ended_for_room: list[str] = field(default_factory=list)
-    _bytes: int = 0  # of events
-    _with_events: dict[str, None] = field(default_factory=dict)  # ids, so that few are visited
+    async def add(self, key: str, value: bytes, ttl_seconds: float) -> bool:
+        """Store a value unless the key exists; return whether it was stored."""
 
-    async def open_session(
-        self, state: LegacySession, principal: str, now: float, client: str = ""
-    ) -> StoredSession:
-        """Store a new session under an id that cannot be guessed (128 bits, visible ASCII).
+    async def replace(self, key: str, old: bytes, new: bytes, ttl_seconds: float) -> bool:
+        """Store `new` if the value is `old`; return whether it was stored."""
 
-        If there is no room, the session that was not used for the longest time ends, among those
-        of the client that has the most. `evict` returns its id.
+    async def take(self, key: str) -> bytes | None:
+        """Return and delete a value in one step: of several callers, one gets it."""
+
+    async def delete(self, *keys: str) -> None:
+        """Delete values, logs and counters; unknown keys are ignored."""
+
+    async def delete_if(self, key: str, value: bytes) -> bool:
+        """Delete a key that has this value (release of a lock); return whether it had."""
+
+    async def count(self, key: str, window_seconds: float, amount: int = 1) -> int:
+        """Add to a counter that expires `window_seconds` after its first use; return the sum."""
+
+    async def append(
+        self, log: str, value: bytes, *, ttl_seconds: float, max_entries: int, max_bytes: int
+    ) -> int:
+        """Append an entry to a log and return its number; the first one is 1.
+
+        The log expires `ttl_seconds` after its last entry. Above a bound the oldest entries are
+        dropped; the newest one always stays. Numbers are never reused while the log exists.
         """
-        if len(self._sessions) >= self.max_sessions:
-            of_client = max(self._by_client.values(), key=len)
-            ended = next(iter(of_client))
-            await self.end_session(ended)
-            self._ended_for_room.append(ended)
-        session = StoredSession(secrets.token_urlsafe(24), principal, state, client, last_used=now)
-        self._sessions[session.id] = session
-        self._by_client.setdefault(client, OrderedDict())[session.id] = None
-        return session
 
-    async def find_session(
-        self, session_id: str, principal: str, now: float
-    ) -> StoredSession | None:
-        """Return a session and mark it as used; None for a principal other than its owner."""
-        session = self._sessions.get(session_id)
-        if session is None or session.principal != principal:
-            return None
-        if now - session.last_used >= self.idle_seconds:
-            return None  # the next `evict` ends it in order
-        session.last_used = now
-        self._sessions.move_to_end(session_id)
-        self._by_client[session.client].move_to_end(session_id)
-        return session
+    async def read_log(self, log: str, after: int) -> list[tuple[int, bytes]] | None:
+        """Return the stored entries above a number, oldest first; None for an unknown log."""
 
-    async def end_session(self, session_id: str) -> None:
-        """Drop a session and its events at once."""
-        session = self._sessions.pop(session_id, None)
-        self._with_events.pop(session_id, None)
-        if session is None:
-            return
-        of_client = self._by_client[session.client]
-        del of_client[session_id]
-        if not of_client:
-            del self._by_client[session.client]
-        for stream_id in list(session.streams or ()):
-            self._drop_stream(session, stream_id)
+    async def publish(self, channel: str, message: bytes) -> None:
+        """Send a message to the present subscribers of a channel, in every replica."""
 
-    async def evict(self, now: float) -> list[str]:
-        """Drop old sessions and events; return the ids of sessions that ended here or for room."""
-        ended, self._ended_for_room = self._ended_for_room, []
-        idle = []
-        for session_id, session in self._sessions.items():
-            if now - session.last_used < self.idle_seconds:
-                break
-            idle.append(session_id)
-        for session_id in idle:
-            await self.end_session(session_id)
-        for session_id in list(self._with_events):
-            self._evict_events(self._sessions[session_id], now)
-            if self._sessions[session_id].streams is None:
-                del self._with_events[session_id]
-        return ended + idle
+    def subscribe(self, channels: Sequence[str]) -> AsyncGenerator[tuple[str, bytes], None]:
+        """Yield the channel and the message of each publication; closing it unsubscribes.
 
-    def append_event(self, session_id: str, stream_id: str, event: StoredEvent) -> None:
-        """Store an event for replay."""
-        session = self._sessions.get(session_id)
-        if session is None:
-            return
-        if session.streams is None:
-            session.streams = {}
-            self._with_events[session_id] = None
-        events = session.streams.setdefault(stream_id, deque())
-        events.append(event)
-        self._count(session, len(event.data))
-        while len(events) > self.max_events:
-            self._drop_oldest(session, events)
-        size = sum(len(kept.data) for kept in events)
-        while size > self.max_event_bytes and len(events) > 1:
-            size -= len(events[0].data)
-            self._drop_oldest(session, events)
-        if len(session.streams) > self.max_streams:
-            self._drop_stream(session, next(iter(session.streams)))
-        while self._bytes > self.max_bytes:
-            sessions = (self._sessions[it] for it in self._with_events)
-            largest = max(sessions, key=lambda it: it.event_bytes)
-            self._drop_stream(largest, next(iter(largest.streams or ())))
+        The subscription begins with the first iteration. `StoreUnavailableError` ends it:
+        messages may have been lost; who wants more subscribes again and looks at the stored state.
+        """
 
-    async def find_events_after(
-        self, session_id: str, stream_id: str, number: int
-    ) -> list[StoredEvent] | None:
-        """Return the stored events of a stream above `number`; None if the stream is unknown."""
-        session = self._sessions.get(session_id)
-        events = session.streams.get(stream_id) if session and session.streams else None
-        return None if events is None else [event for event in events if event.number > number]
+    async def check(self) -> None:
+        """Check that the store answers, for `/readyz`."""
 
-    def _evict_events(self, session: StoredSession, now: float) -> None:
-        streams = session.streams or {}
-        for stream_id in list(streams):
-            events = streams[stream_id]
-            while events and now - events[0].stored_at >= self.event_seconds:
-                self._drop_oldest(session, events)
-            if not events:
-                del streams[stream_id]
-        session.streams = streams or None
-
-    def _drop_stream(self, session: StoredSession, stream_id: str) -> None:
-        streams = session.streams or {}
-        self._count(session, -sum(len(event.data) for event in streams.pop(stream_id)))
-
-    def _drop_oldest(self, session: StoredSession, events: deque[StoredEvent]) -> None:
-        self._count(session, -len(events.popleft().data))
-
-    def _count(self, session: StoredSession, size: int) -> None:
-        session.event_bytes += size
-        self._bytes += size
+    async def aclose(self) -> None:
+        """Release connections and files; end subscriptions."""

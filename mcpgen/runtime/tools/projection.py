@@ -14,8 +14,6 @@ from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.protocol.jsonrpc import encode_json
 from mcpgen.text.json_pointer import json_pointer
 
-MAX_CHARACTERS = 100_000
-
 _MAX_MEASURED = 64 * 1024 * 1024
 """Bytes that are encoded to find out how long the parts of a value are.
 
@@ -34,7 +32,7 @@ class Shortened:
     notes: tuple[str, ...] = ()
 
 
-def shorten(value: Any, max_characters: int = MAX_CHARACTERS) -> Shortened:
+def shorten(value: Any, max_characters: int) -> Shortened:
     """Cut a JSON value so that its text has at most `max_characters`.
 
     The last items of the longest arrays go first, then the ends of long texts. Structure stays, and

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from msgspec import convert
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from mcpgen.runtime.errors import (
     CallRefusedError,
     ClientCannotError,
     ConfigurationError,
+    ConnectionNeededError,
     InvalidArgumentsError,
     ProtocolError,
     ToolError,
@@ -36,8 +37,33 @@ from mcpgen.runtime.upstream.http.messages import HttpResponse
 from mcpgen.runtime.upstream.response.json_decoding import LONG_BYTES
 
 if TYPE_CHECKING:
+    from mcpgen.runtime.auth.access import Access
+    from mcpgen.runtime.auth.scopes import ScopeRules
     from mcpgen.runtime.handlers.context import Context
     from mcpgen.runtime.handlers.features import Features
+    from mcpgen.runtime.upstream.auth.account_store import AccountStore
+
+
+class AccountConnector(Protocol):
+    """Interface of what asks users to connect accounts: `connect.links.Connector`."""
+
+    async def ask(self, needed: ConnectionNeededError, context: Context) -> NoReturn:
+        """End a call by asking its user; raise ToolError if that is not possible."""
+
+
+class UserConnections(Protocol):
+    """Interface of what lets users connect accounts: `connect.service.ConnectService`."""
+
+    client: ApiClient | None
+    """The client of the API, which is set once there is one."""
+
+    @property
+    def accounts(self) -> AccountStore:
+        """The connected accounts."""
+
+    @property
+    def connector(self) -> AccountConnector:
+        """Asks users to connect accounts."""
 
 
 class ToolRegistry:
@@ -51,11 +77,13 @@ class ToolRegistry:
         *,
         aliases: Mapping[str, str] = MappingProxyType({}),
         features: Features | None = None,
+        scopes: ScopeRules | None = None,
     ) -> None:
         """Join groups, and wrap their handlers in the hooks of `handlers/`.
 
         `aliases` map former names of tools to the current ones. A resource of `features` may be
-        passed as a file argument.
+        passed as a file argument. `scopes` are required of authorized callers, also where one tool
+        calls another; the transport checks only the tool that the client names.
 
         Raises:
             ConfigurationError: a tool has no handler, two groups have a tool of the same name, or
@@ -64,7 +92,10 @@ class ToolRegistry:
         self._client = client
         self.redactor = client.get_redactor
         """Returns a redactor of the secrets that the server currently has."""
+        self.connector: AccountConnector | None = None
+        """Asks users to connect accounts; set if they can."""
         self.features = features
+        self._scopes = scopes
         self.tools: dict[str, Tool] = {}
         self._shapes: dict[str, ResultShape] = {}
         for group in groups:
@@ -112,6 +143,8 @@ class ToolRegistry:
             return self._make_result(tool, value, response, api.notes)
         except (ClientCannotError, InvalidArgumentsError, ProtocolError):
             raise
+        except ConnectionNeededError as needed:
+            return await self._ask_to_connect(needed, context, name)
         except RecursionError:
             error = ToolError(f"`{tool.operation}` answered with JSON that is nested too deeply.")
             return make_error_result(error, tool=name)
@@ -127,11 +160,24 @@ class ToolRegistry:
         is_cut_off = response is not None and response.is_cut_off
         shape = self._shapes.get(tool.name)
         if shape is None:
-            shape = self._shapes[tool.name] = tool.make_result_shape(self._client.name)
+            client = self._client
+            shape = tool.make_result_shape(client.name, client.limits)
+            self._shapes[tool.name] = shape
         result = make_result(value, shape, is_cut_off=is_cut_off)
         if not notes:
             return result
         return add_notes(result, map(self._client.get_redactor().clean, notes))
+
+    async def _ask_to_connect(
+        self, needed: ConnectionNeededError, context: Context, name: str
+    ) -> ToolResult:
+        """Ask the user to connect an account, or say in the result how to."""
+        try:
+            if self.connector is not None:
+                await self.connector.ask(needed, context)
+        except ToolError as error:
+            return make_error_result(error, tool=name)
+        return make_error_result(needed, tool=name)
 
     async def run(self, name: str, arguments: JsonObject, context: Context) -> ToolOutcome:
         """Call a tool for another one: validated, hooked and sent as for a client.
@@ -149,6 +195,10 @@ class ToolRegistry:
             raise CallRefusedError(f"Unknown tool `{name}`.") from None
         except InvalidArgumentsError as error:
             raise CallRefusedError(str(error)) from None
+        except ConnectionNeededError as needed:
+            if self.connector is not None:
+                await self.connector.ask(needed, context)
+            raise
         if value is None:
             value = api.last_value
         response = api.last_response
@@ -171,6 +221,8 @@ class ToolRegistry:
         self, tool: Tool, arguments: JsonObject, context: Context, attempts: int | None = None
     ) -> Awaitable[Any]:
         """Validate the arguments and start a tool's handler, with `context.api` set."""
+        if self._scopes is not None:
+            _check_scopes(self._scopes, tool, context.owner.access)
         keywords = tool.prepare_arguments(arguments)
         rules = tool.rules if attempts is None else replace(tool.rules, attempts=attempts)
         api = context.api = self._client.bind(tool.name, rules)
@@ -193,3 +245,14 @@ class ToolRegistry:
     async def aclose(self) -> None:
         """Close the connections to the API."""
         await self._client.aclose()
+
+
+def _check_scopes(scopes: ScopeRules, tool: Tool, access: Access | None) -> None:
+    """Raise ToolError if an authorized caller lacks a scope that a tool requires."""
+    if access is not None and access.principal:
+        missing = scopes.find_missing_for(tool.name, access.scopes)
+        if missing:
+            raise ToolError(
+                f"`{tool.operation}` was not sent: the access token lacks the scope "
+                f"{', '.join(f'`{scope}`' for scope in sorted(missing))}."
+            )

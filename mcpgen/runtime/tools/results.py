@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcpgen.absent import ABSENT, Absent
+from mcpgen.contract.limits import CHARACTERS_PER_TOKEN, DEFAULT_LIMITS
 from mcpgen.runtime.content import (
     Audio,
     Content,
@@ -21,7 +22,7 @@ from mcpgen.runtime.content import (
 from mcpgen.runtime.errors import ConfigurationError, ToolError
 from mcpgen.runtime.media import Media
 from mcpgen.runtime.process.log import describe_error, log
-from mcpgen.runtime.tools.projection import MAX_CHARACTERS, shorten
+from mcpgen.runtime.tools.projection import shorten
 from mcpgen.runtime.upstream.errors import UpstreamStatusError
 from mcpgen.runtime.upstream.http.messages import HeaderFields
 
@@ -48,6 +49,7 @@ class ResultShape:
     result_key: str = ""
     uri: str = ""
     output: SchemaValidator | None = None
+    max_characters: int = DEFAULT_LIMITS.max_result_tokens * CHARACTERS_PER_TOKEN
 
 
 def make_result(value: Any, shape: ResultShape, *, is_cut_off: bool = False) -> ToolResult:
@@ -95,12 +97,13 @@ def _make_media_content(media: Media, uri: str) -> Content:
 
 
 def _make_text_result(text: str, shape: ResultShape, *, is_cut_off: bool) -> ToolResult:
-    if len(text) <= MAX_CHARACTERS and not is_cut_off:
+    most = shape.max_characters
+    if len(text) <= most and not is_cut_off:
         return ToolResult((Text(text),), _make_empty_content(shape))
     note = _CUT_OFF_NOTE
-    if len(text) > MAX_CHARACTERS:
-        note = f"Cut: this is {MAX_CHARACTERS:,} of {len(text):,} characters."
-    content = (Text(text[:MAX_CHARACTERS]), Text(note))
+    if len(text) > most:
+        note = f"Cut: this is {most:,} of {len(text):,} characters."
+    content = (Text(text[:most]), Text(note))
     return ToolResult(content, _make_empty_content(shape), meta={TRUNCATED_KEY: True})
 
 
@@ -108,7 +111,7 @@ _CUT_OFF_NOTE = "Cut: the response went on, and this is its beginning."
 
 
 def _make_json_result(value: Any, shape: ResultShape, *, is_cut_off: bool) -> ToolResult:
-    short = shorten(value)
+    short = shorten(value, shape.max_characters)
     meta: JsonObject = {}
     notes: list[str] = []
     if is_cut_off:

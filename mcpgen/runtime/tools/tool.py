@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from mcpgen.contract.limits import CHARACTERS_PER_TOKEN, DEFAULT_LIMITS, Limits
 from mcpgen.contract.toolset_names import EVERYTHING, normalize_toolset_name
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError, UnknownToolsetError
@@ -186,14 +187,15 @@ class Tool:
                 raise InvalidArgumentsError(self.name, (f"`/{name}` {error}",)) from None
         return given
 
-    def make_result_shape(self, server: str) -> ResultShape:
-        """Return the result shape of the contract."""
+    def make_result_shape(self, server: str, limits: Limits = DEFAULT_LIMITS) -> ResultShape:
+        """Return the result shape of the contract, within the limits of the server."""
         schema = self.contract["listing"].get("outputSchema")
         return ResultShape(
             operation=self.operation,
             result_key=self.contract.get("result_key", ""),
             uri=f"{server}:/{self.name}",
             output=_make_validator(schema) if schema is not None else None,
+            max_characters=limits.max_result_tokens * CHARACTERS_PER_TOKEN,
         )
 
     @cached_property

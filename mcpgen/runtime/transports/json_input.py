@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 Decode: TypeAlias = "Callable[[bytes], Any]"
 
-MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
 MAX_DEPTH: Final = 128
 MAX_ELEMENTS: Final = 100_000
 MAX_DIGITS: Final = 400  # of an integer

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.json import Encoder
 
+from mcpgen.runtime.auth.access import Access
 from mcpgen.runtime.handlers.dispatcher import Dispatcher
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
@@ -21,6 +22,9 @@ class MemoryConnection:
     the order in which they are ready.
     """
 
+    access: Access | None = None
+    """What the next messages bring, as HTTP requests do; None as over stdio."""
+
     def __init__(self, definition: ServerDefinition, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
         self._decode = make_hot_decoder()
@@ -33,7 +37,7 @@ class MemoryConnection:
         protocol = self._protocol
         data = message if isinstance(message, bytes) else json.dumps(message).encode()
         try:
-            events = protocol.receive(self._decode(data))
+            events = protocol.receive(self._decode(data), access=self.access)
         except UndecodableError as error:
             protocol.refuse(error.code, error.message, id=error.id)
             events = []

@@ -43,16 +43,21 @@ class ShutdownSignals:
         if self._has_terminated:
             os._exit(128 + number)  # a second signal means: do not wait
         self._has_terminated = True
-        self._receive()
+        self.request()
 
     def _on_hangup(self, _: int, __: object) -> None:
-        self._receive()
+        self.request()
 
-    def _receive(self) -> None:
+    def request(self) -> None:
+        """Request a graceful shutdown, as the first signal does."""
         if not self.is_received:
             self.is_received = True
             if self._callback is not None:
                 self._callback()
+
+
+last_steps: list[Callable[[], object]] = []
+"""Called before the process exits without `finally` and `atexit`; each takes a bounded time."""
 
 
 def exit_abandoning_handlers() -> NoReturn:
@@ -62,5 +67,7 @@ def exit_abandoning_handlers() -> NoReturn:
     """
     from mcpgen.runtime.process.output_queue import flush_output  # too late for `atexit`
 
+    for step in last_steps:
+        step()
     flush_output()
     os._exit(0)

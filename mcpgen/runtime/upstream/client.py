@@ -14,8 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from mcpgen.absent import ABSENT, Absent
 from mcpgen.contract.base_url import BaseUrls, UnconfirmedOriginError
-from mcpgen.runtime.auth.credentials import read_credentials
-from mcpgen.runtime.auth.schemes import AppliedCredentials
+from mcpgen.contract.limits import DEFAULT_LIMITS, Limits
 from mcpgen.runtime.content import JsonObject, ResourceResult
 from mcpgen.runtime.errors import (
     ConfigurationError,
@@ -23,13 +22,18 @@ from mcpgen.runtime.errors import (
     ResourceNotFoundError,
     ToolError,
 )
+from mcpgen.runtime.process.caller_secrets import CallerSecrets, get_caller_secrets
 from mcpgen.runtime.process.memory_budget import (
     LARGE_RESPONSE_BYTES,
     calling_client,
     decoding_budget,
     run_in_worker,
 )
+from mcpgen.runtime.startup.limits import read_limits
+from mcpgen.runtime.startup.server_secrets import list_server_secrets
 from mcpgen.runtime.startup.settings import Settings
+from mcpgen.runtime.upstream.auth.credentials import read_credentials
+from mcpgen.runtime.upstream.auth.schemes import AppliedCredentials
 from mcpgen.runtime.upstream.errors import OverloadedError, TimeoutExceededError, UpstreamError
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, Sender
 from mcpgen.runtime.upstream.request.building import RequestParts, build_parts
@@ -43,7 +47,6 @@ from mcpgen.runtime.upstream.request.files import FileContent, FileReader, Resou
 from mcpgen.runtime.upstream.request.parameters import percent_encode
 from mcpgen.runtime.upstream.request.rules import RequestRules
 from mcpgen.runtime.upstream.resilience import (
-    MAX_ATTEMPTS,
     Course,
     LimitsByOrigin,
     compute_delay,
@@ -58,8 +61,13 @@ from mcpgen.text.hosts import origin_of
 if TYPE_CHECKING:
     from typing import TypedDict, Unpack
 
-    from mcpgen.runtime.auth.credentials import Credentials
+    from mcpgen.runtime.auth.access import Access
     from mcpgen.runtime.protocol.request import Request
+    from mcpgen.runtime.telemetry.observer import Observation
+    from mcpgen.runtime.telemetry.upstream import ObservedSender
+    from mcpgen.runtime.upstream.auth.account_store import AccountStore
+    from mcpgen.runtime.upstream.auth.credentials import Credentials
+    from mcpgen.runtime.upstream.http.sender import HttpSender
 
     class _Values(TypedDict, total=False):
         """The values of a request, by location."""
@@ -85,6 +93,7 @@ class ApiCall:
     _environment: Environment
     _caller: str
     _course: Course
+    _access: Access | None = None  # of the caller, for credentials of their own
 
     async def run(
         self,
@@ -108,7 +117,8 @@ class ApiCall:
         environment, limits = self._environment, self._limits.get(base_url)
         limits.budget.count_request()
         attempts, is_token_fresh = 0, False
-        applied = await credentials.apply(requirement, self._send_for_token)
+        access = self._access
+        applied = await credentials.apply(requirement, self._send_for_token, access)
         request = make_request(applied)
         while True:
             attempts += 1
@@ -125,13 +135,12 @@ class ApiCall:
                 if (
                     outcome.status == _UNAUTHORIZED
                     and not is_token_fresh
-                    and credentials.forget(requirement)
+                    and credentials.forget(requirement, access, applied)
                     and attempts < max(max_attempts, 2)
                 ):
                     is_token_fresh = True
-                    request = make_request(
-                        await credentials.apply(requirement, self._send_for_token)
-                    )
+                    applied = await credentials.apply(requirement, self._send_for_token, access)
+                    request = make_request(applied)
                     continue
             due = self._course.deadline.when() or 0.0
             delay = compute_delay(
@@ -172,7 +181,6 @@ class Environment:
 
 T = TypeVar("T")
 
-DEADLINE_SECONDS = 60.0
 _REQUIRED: Final = object()
 ResourceReader = Callable[[str], Awaitable[ResourceResult]]
 
@@ -190,31 +198,37 @@ class ApiClient:
         *,
         send: Sender | None = None,
         environment: Environment | None = None,
-        deadline_seconds: float = DEADLINE_SECONDS,
+        deadline_seconds: float | None = None,
+        accounts: AccountStore | None = None,
     ) -> None:
         """Read the settings, without opening a connection.
+
+        `deadline_seconds` replaces the time-out of the settings. `accounts` are those that users
+        connect over HTTP.
 
         Raises:
             ConfigurationError: a setting has an invalid value.
         """
         self.name: str = contract["name"]
         self.environment = environment or Environment()
+        self.limits = read_limits(contract, environ)
         self._base_urls = {
             source: BaseUrls(contract, environ, source=source)
             for source in ("", *contract.get("sources", ()))
         }
         self.credentials = read_credentials(
-            contract, environ, base_urls=self._base_urls, clock=self.environment.clock
+            contract,
+            environ,
+            base_urls=self._base_urls,
+            clock=self.environment.clock,
+            accounts=accounts,
         )
         self.settings = Settings(contract, environ)
-        keys = environ.get(f"{contract['env_prefix']}STATE_KEYS", "").split(",")
-        self._fixed_secrets = (*self.settings.secrets, *filter(None, map(str.strip, keys)))
+        self._fixed_secrets = (*self.settings.secrets, *list_server_secrets(contract, environ))
         self._headers = {
             source: DefaultHeaders(about.get("headers", {}), self.settings)
             for source, about in {"": contract, **contract.get("sources", {})}.items()
         }
-        self._ca_setting = f"{contract['env_prefix']}CA_FILE"
-        self._ca_file = environ.get(self._ca_setting, "").strip()
         self.files = FileReader.from_environment(contract["env_prefix"], environ)
         self._credential_queries = frozenset(
             scheme["name"]
@@ -223,11 +237,15 @@ class ApiClient:
         )
         self._send = send
         self._owned_sender: Callable[[], Awaitable[None]] | None = None
-        self._has_fixed_secrets = not self.credentials.find_token_scheme()
+        self._make_observed: type[ObservedSender] | None = None  # with telemetry
+        self._has_fixed_secrets = not (
+            self.credentials.find_token_scheme() or self.credentials.has_callers_secrets
+        )
         self._redacted: tuple[str, ...] = self.credentials.secrets
         self._redactor = Redactor((*self._redacted, *self._fixed_secrets))
-        self._limits = LimitsByOrigin(self.environment.clock, self.environment.chance)
-        self._deadline_seconds = deadline_seconds
+        self._limits = LimitsByOrigin(self.environment.clock, self.environment.chance, self.limits)
+        self._deadline_seconds = deadline_seconds or self.limits.timeout_seconds
+        self._make_sender = partial(_make_sender, contract, environ, self.limits)
 
     def get_redactor(self) -> Redactor:
         """Return a redactor of the current secrets, including fetched tokens."""
@@ -237,11 +255,27 @@ class ApiClient:
         if secrets != self._redacted:
             self._redacted = secrets
             self._redactor = Redactor((*secrets, *self._fixed_secrets))
-        return self._redactor
+        caller = get_caller_secrets()
+        return self._redactor if caller is None else self._extend_redactor(caller)
+
+    def _extend_redactor(self, caller: CallerSecrets) -> Redactor:
+        """Return a redactor that also masks the secrets of the current request."""
+        base, extended = caller.redactor
+        if base is not self._redactor:
+            extended = self._redactor.extend(caller.values)
+            caller.redactor = (self._redactor, extended)
+        redactor: Redactor = extended
+        return redactor
 
     def start_paging(self, rule: PaginationRule, arguments: JsonObject) -> Paging:
         """Start the pagination that the arguments of a tool call request."""
-        return Paging(rule, arguments.get(rule.argument), self._credential_queries)
+        pages = arguments.get(rule.argument)
+        return Paging(
+            rule,
+            None if pages is None else min(pages, self.limits.max_pages),
+            self._credential_queries,
+            self.limits.max_pages_bytes,
+        )
 
     def find_base_url(self, rules: RequestRules) -> str:
         """Return the base URL of an operation, without a trailing slash.
@@ -258,7 +292,10 @@ class ApiClient:
         """
         operation = f"{rules.method} {rules.path}"
         try:
-            requirement = self._choose_credentials(operation, self.find_base_url(rules), rules)
+            possible = self.credentials.choose_possible(rules.security)
+            requirement = self._confirm_credentials(
+                operation, self.find_base_url(rules), rules, possible
+            )
         except UnconfirmedOriginError as error:
             return error.origin
         except (ConfigurationError, ToolError):
@@ -291,20 +328,35 @@ class ApiClient:
         parts, has_key = add_idempotency_key(parts, rules, self.environment.idempotency_key)
         operation = f"{parts.method} {parts.path}"
         base_url = self.find_base_url(rules)
-        requirement = self._choose_credentials(operation, base_url, rules)
+        access = None if owner is None else owner.access
+        requirement = self._confirm_credentials(
+            operation,
+            base_url,
+            rules,
+            self.credentials.choose(operation, rules.security, access),
+        )
         private_setting = self._base_urls[rules.source].private_addresses_setting(rules.servers)
         timeout_seconds = rules.timeout_seconds or self._deadline_seconds
         course = Course(asyncio.timeout(timeout_seconds))
         caller = "" if owner is None else owner.caller
-        call = ApiCall(self._get_sender(), self._limits, self.environment, caller, course)
+        send = self._get_sender()
+        if owner is not None and owner.observation is not None:
+            send = self._observe(send, owner.observation, base_url, rules)
+        call = ApiCall(send, self._limits, self.environment, caller, course, access)
         try:
             async with course.deadline:
                 response = await call.run(
                     base_url,
                     requirement,
                     self.credentials,
-                    partial(assemble, base_url, parts, private_addresses_setting=private_setting),
-                    max_attempts=MAX_ATTEMPTS if rules.attempts is None else rules.attempts,
+                    partial(
+                        assemble,
+                        base_url,
+                        parts,
+                        private_addresses_setting=private_setting,
+                        limits=self.limits,
+                    ),
+                    max_attempts=rules.attempts or self.limits.max_attempts,
                     has_key=has_key,
                 )
                 if 200 <= response.status < 300:
@@ -314,17 +366,21 @@ class ApiClient:
                 self.get_redactor(),
                 retry_after=parse_retry_after(response, self.environment.now()),
                 credential_variables=self.credentials.list_variables(requirement),
+                advice=self.credentials.explain_refused(requirement, response.status),
             )
         except TimeoutError:
             raise _make_timeout_error(operation, timeout_seconds, course) from None
         except UpstreamError as error:
             raise error.add_operation(operation) from None
 
-    def _choose_credentials(
-        self, operation: str, base_url: str, rules: RequestRules
+    def _confirm_credentials(
+        self,
+        operation: str,
+        base_url: str,
+        rules: RequestRules,
+        requirement: Mapping[str, Sequence[str]],
     ) -> Mapping[str, Sequence[str]]:
-        """Choose the credentials of a request. Only confirmed origins may receive credentials."""
-        requirement = self.credentials.choose(operation, rules.security)
+        """Return the chosen credentials, which only confirmed origins may receive."""
         own = rules.servers
         if not own or self._base_urls[rules.source].is_confirmed(base_url, own):
             return requirement
@@ -336,14 +392,44 @@ class ApiClient:
             raise UnconfirmedOriginError(f"`{operation}`", base_url)
         return requirement
 
+    def _observe(
+        self, send: Sender, observation: Observation, base_url: str, rules: RequestRules
+    ) -> Sender:
+        """Return a sender that records each request. Only the configured origin gets its trace."""
+        if self._make_observed is None:
+            from mcpgen.runtime.telemetry.upstream import ObservedSender
+
+            self._make_observed = ObservedSender
+            if observation.observer.metrics is not None:
+                observation.observer.metrics.watch_limits(self._limits.describe)
+        is_trusted = not rules.servers or self._is_main_origin(base_url, rules.source)
+        return self._make_observed(send, observation, base_url, rules.path, is_trusted).send
+
+    def _is_main_origin(self, url: str, source: str) -> bool:
+        """Return whether a URL has the origin of the API's base URL."""
+        try:
+            return origin_of(url) == origin_of(self._base_urls[source].base_url())
+        except ConfigurationError:
+            return False
+
+    async def send_to_issuer(self, request: HttpRequest) -> HttpResponse:
+        """Send a request of no tool call to an authorization server, within its limits.
+
+        Raises:
+            UpstreamError: there is no response.
+        """
+        course = Course(asyncio.timeout(self._deadline_seconds))
+        try:
+            async with course.deadline:
+                limits = self._limits.get(request.url)
+                return await limits.send(self._get_sender(), request, "", course)
+        except TimeoutError:
+            seconds = self._deadline_seconds
+            raise TimeoutExceededError(f"was not answered within {seconds:g} seconds.") from None
+
     def _get_sender(self) -> Sender:
         if self._send is None:
-            # Imported here because `tools/list` does not need it.
-            from mcpgen.runtime.upstream.http.connecting import Authority
-            from mcpgen.runtime.upstream.http.sender import HttpSender
-
-            authority = Authority(self._ca_setting, self._ca_file)
-            sender = HttpSender(f"{self.name}-mcp", authority=authority)
+            sender = self._make_sender()
             self._send, self._owned_sender = sender.send, sender.aclose
         return self._send
 
@@ -476,6 +562,13 @@ class ToolApi:
         return FileContent(content, unquote(name), found.mime_type)
 
 
+def _make_sender(contract: JsonObject, environ: Mapping[str, str], limits: Limits) -> HttpSender:
+    # Imported here because `tools/list` does not need it.
+    from mcpgen.runtime.upstream.http.configured import make_sender
+
+    return make_sender(contract, environ, limits)
+
+
 def _make_timeout_error(operation: str, seconds: float, course: Course) -> UpstreamError:
     if course.requests_sent:
         return TimeoutExceededError(
@@ -504,6 +597,7 @@ def assemble(
     parts: RequestParts,
     applied: AppliedCredentials,
     private_addresses_setting: str = "",
+    limits: Limits = DEFAULT_LIMITS,
 ) -> HttpRequest:
     """Join a request's parts with the base URL and credentials, which override arguments.
 
@@ -529,6 +623,8 @@ def assemble(
         url,
         tuple(headers),
         parts.body,
+        limits.max_response_bytes,
+        limits.stream_seconds,
         client_certificate=applied.client_certificate,
         private_addresses_setting=private_addresses_setting,
     )

@@ -11,13 +11,11 @@ from email.utils import parsedate_to_datetime
 
 from msgspec import Struct
 
+from mcpgen.contract.limits import DEFAULT_LIMITS, Limits
 from mcpgen.runtime.upstream.errors import OverloadedError, UpstreamError
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, Sender
 from mcpgen.text.hosts import origin_of
 
-MIN_REQUESTS = 20
-WINDOW_SECONDS = 10.0
-REST_SECONDS = 5.0
 MAX_CALLERS = 1000  # that an open circuit breaker tells apart
 
 
@@ -32,13 +30,22 @@ class Admission(Struct, frozen=True):
 class CircuitBreaker:
     """Circuit breaker that rejects requests while an API mostly fails.
 
-    It opens if more than half of at least `MIN_REQUESTS` requests in the last `WINDOW_SECONDS`
-    failed, but only for callers most of whose requests failed. After `REST_SECONDS` it is half
-    open and admits exactly one probe, whose outcome closes or reopens it.
+    It opens if more than half of at least `circuit_requests` requests in the last
+    `circuit_window_seconds` failed, but only for callers most of whose requests failed. After
+    `circuit_rest_seconds` it is half open and admits exactly one probe, whose outcome closes or
+    reopens it.
     """
 
-    def __init__(self, clock: Callable[[], float], chance: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        chance: Callable[[], float],
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
         self._clock = clock
+        self._min_requests = limits.circuit_requests
+        self._window_seconds = limits.circuit_window_seconds
+        self._rest_seconds = limits.circuit_rest_seconds
         self._chance = chance
         self._window: deque[tuple[float, str, bool]] = deque()  # time, caller, whether it failed
         self._failures = 0
@@ -46,6 +53,11 @@ class CircuitBreaker:
         self._refused: set[str] = set()  # the callers for whom it is open
         self._has_probe = False  # under way
         self._period = 0  # changes when the circuit opens
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it rejects requests of some callers, or waits for the outcome of a probe."""
+        return self._open_until is not None
 
     def check(self, caller: str = "") -> None:
         """Check whether a request may be sent, before it waits for a slot.
@@ -97,9 +109,9 @@ class CircuitBreaker:
         window, now = self._window, self._clock()
         window.append((now, caller, failed))
         self._failures += failed
-        while window[0][0] < now - WINDOW_SECONDS:
+        while window[0][0] < now - self._window_seconds:
             self._failures -= window.popleft()[2]
-        if failed and len(window) >= MIN_REQUESTS and self._failures * 2 > len(window):
+        if failed and len(window) >= self._min_requests and self._failures * 2 > len(window):
             self._refused = self._find_failing_callers()
             self._open()
 
@@ -114,11 +126,9 @@ class CircuitBreaker:
         self._period += 1
         self._window.clear()
         self._failures = 0
-        self._open_until = self._clock() + REST_SECONDS * (0.8 + 0.4 * self._chance())
+        self._open_until = self._clock() + self._rest_seconds * (0.8 + 0.4 * self._chance())
 
 
-MAX_CONCURRENT = 100
-MAX_WAITING = 200
 _QUEUE_FULL = "was not sent: too many calls to this API are in progress. Try again in a moment."
 SHARE_OF_FREE = 4
 """A caller may have at most this many times as many requests under way as there are free slots.
@@ -135,7 +145,11 @@ class ConcurrencyLimit:
     last request of the caller that has the most. The caller "" is the only one and may use all.
     """
 
-    def __init__(self, concurrent: int = MAX_CONCURRENT, waiting: int = MAX_WAITING) -> None:
+    def __init__(
+        self,
+        concurrent: int = DEFAULT_LIMITS.max_concurrent,
+        waiting: int = DEFAULT_LIMITS.max_queued,
+    ) -> None:
         self._free = concurrent
         self._max_waiting = waiting
         self._waiting = 0
@@ -146,6 +160,11 @@ class ConcurrencyLimit:
     def is_idle(self) -> bool:
         """Whether no request is under way or waiting."""
         return not self._under_way and not self._queues
+
+    @property
+    def waiting(self) -> int:
+        """The number of requests that wait for a slot."""
+        return self._waiting
 
     async def acquire(self, caller: str = "") -> None:
         """Wait for a slot; `release` returns it.
@@ -226,7 +245,6 @@ class ConcurrencyLimit:
             waiter.set_exception(OverloadedError(_QUEUE_FULL))
 
 
-MAX_ATTEMPTS = 3  # unless the contract of a tool has another number
 _FIRST_DELAY_SECONDS = 0.1
 _MAX_DELAY_SECONDS = 20.0
 _IDEMPOTENT_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE", "QUERY"})
@@ -239,7 +257,7 @@ def compute_delay(
     outcome: HttpResponse | UpstreamError,
     *,
     attempts: int,
-    max_attempts: int = MAX_ATTEMPTS,
+    max_attempts: int,
     remaining_seconds: float,
     chance: float,
     now: datetime,
@@ -326,10 +344,12 @@ class OriginLimits:
 
     __slots__ = ("budget", "circuit", "slots")
 
-    def __init__(self, clock: Callable[[], float], chance: Callable[[], float]) -> None:
-        self.circuit = CircuitBreaker(clock, chance)
+    def __init__(
+        self, clock: Callable[[], float], chance: Callable[[], float], limits: Limits
+    ) -> None:
+        self.circuit = CircuitBreaker(clock, chance, limits)
         self.budget = RetryBudget(clock)
-        self.slots = ConcurrencyLimit()
+        self.slots = ConcurrencyLimit(limits.max_concurrent, limits.max_queued)
 
     async def send(
         self, send: Sender, request: HttpRequest, caller: str, course: Course
@@ -374,9 +394,15 @@ class Course:
 class LimitsByOrigin:
     """Limits of the most recently used origins, at most `MAX_ORIGINS`."""
 
-    def __init__(self, clock: Callable[[], float], chance: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        chance: Callable[[], float],
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
         self._clock = clock
         self._chance = chance
+        self._of_each = limits
         self._limits: dict[str, OriginLimits] = {}  # the most recently used one last
 
     def get(self, url: str) -> OriginLimits:
@@ -386,9 +412,19 @@ class LimitsByOrigin:
         if limits is None:
             if len(self._limits) >= MAX_ORIGINS:
                 self._drop_one()
-            limits = OriginLimits(self._clock, self._chance)
+            limits = OriginLimits(self._clock, self._chance, self._of_each)
         self._limits[origin] = limits
         return limits
+
+    def describe(self) -> list[tuple[str, bool, int]]:
+        """Return each origin, whether its circuit is open, and how many requests wait.
+
+        This may be called by another thread.
+        """
+        return [
+            (origin, limits.circuit.is_open, limits.slots.waiting)
+            for origin, limits in list(self._limits.items())
+        ]
 
     def _drop_one(self) -> None:
         """Drop the least recently used origin, if possible one without a request under way."""

@@ -14,6 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from mcpgen.contract.needs import sufficient_parts
 from mcpgen.contract.placeholders import PLACEHOLDER
 from mcpgen.contract.snapshot import find_contradicting_hints, snapshot_entry
 from mcpgen.contract.toolset_names import EVERYTHING
@@ -101,6 +102,7 @@ class Suite:
         for about in (server.contract, *server.contract.get("sources", {}).values()):
             if origins := about.get("credential_origins"):
                 about["credential_origins"] = dict.fromkeys(origins, True)
+        _supply_callers_credentials(server.contract)
         return server
 
     @cached_property
@@ -467,6 +469,21 @@ _PARTS = frozenset(
 
 _PATIENCE_SECONDS = 3600.0  # in virtual time; longer than any wait of a server
 _TRACEBACK = re.compile(r'Traceback \(most recent|File \\?"[^"]*\.py|[\w/.-]+\.py:\d+')
+
+
+def _supply_callers_credentials(contract: JsonObject) -> None:
+    """Take the credentials of callers from settings: the cases test where each one is sent."""
+    for number, scheme in enumerate(contract.pop("credentials", {})):
+        ways = sufficient_parts(contract["security_schemes"][scheme])
+        contract["environment"] += [
+            {
+                "name": f"{contract['env_prefix']}CALLER_{number}_{part.upper()}",
+                "scheme": scheme,
+                "part": part,
+                "secret": True,
+            }
+            for part in (("access_token",) if ("access_token",) in ways else ways[0])
+        ]
 
 
 def _at(entry: JsonObject | None, key: str) -> object:

@@ -49,7 +49,7 @@ def command_reference() -> str:
 
 
 def server_help() -> str:
-    """Return what `petstore-mcp --help` prints."""
+    """Return what `petstore-mcp --help` prints of options; the settings have tables."""
     project = EXAMPLES / f"{_SERVER}-mcp" / "src"
     path = os.pathsep.join([str(project), str(REPOSITORY)])
     done = subprocess.run(
@@ -60,7 +60,8 @@ def server_help() -> str:
         check=True,
         timeout=60,
     )
-    return f"```text\n{done.stdout.strip()}\n```"
+    options = done.stdout.partition("\nsettings (")[0]
+    return f"```text\n{options.strip()}\n```"
 
 
 def _leaves(command: Any, name: str) -> Iterator[tuple[str, Any]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mcpgen.contract.limits import Limits
 from mcpgen.runtime import (
     ClientCannotError,
     Context,
@@ -141,7 +142,7 @@ class Client:
         self.heard: list[dict[str, Any]] = []
         self.rounds = 0
         self.dispatcher = dispatcher or Dispatcher(
-            NoTools(), features, client_timeout_seconds=client_timeout_seconds
+            NoTools(), features, limits=Limits({"client_timeout_seconds": client_timeout_seconds})
         )
         self.connection = MemoryConnection(features.extend(DEFINITION, ()), self.dispatcher)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mcpgen.contract.limits import Limits
 from mcpgen.runtime.content import Text, ToolResult
 from mcpgen.runtime.errors import ToolError
 from mcpgen.runtime.handlers.context import Context
@@ -46,7 +47,7 @@ class Pipe:
 
     def __init__(self, *, max_in_flight: int = 100, **handlers: Handler) -> None:
         self.tools = Handlers(**handlers)
-        self.dispatcher = Dispatcher(self.tools, max_in_flight=max_in_flight)
+        self.dispatcher = Dispatcher(self.tools, limits=Limits({"max_calls": max_in_flight}))
         self.protocol = ServerProtocol(definition())
         self.answers: dict[str, str] = {}
         self._peer = Peer(MODERN, protocol=self.protocol)

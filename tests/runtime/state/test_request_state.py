@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 from mcpgen.runtime.errors import ConfigurationError, ProtocolError
 from mcpgen.runtime.protocol.request import Request
 from mcpgen.runtime.state import request_state as sealing
+from mcpgen.runtime.state.memory_store import MemoryStore
 from mcpgen.runtime.state.request_state import KeyRingCipher
+from mcpgen.runtime.state.store import StoreUnavailableError
 from tests.support.protocol_client import MODERN, Peer
 
 OLD, NEW = b"old" * 12, b"new" * 12
@@ -185,3 +188,70 @@ def test_each_process_without_a_key_ring_has_its_own_key() -> None:
     sealed = KeyRingCipher.from_environment("KEYS", {}).seal({}, call())
     with pytest.raises(ProtocolError):
         KeyRingCipher.from_environment("KEYS", {}).open(sealed, call())
+
+
+# -- replicas that share a store -----------------------------------------------------------------
+
+
+class UnavailableStore(MemoryStore):
+    """A store that does not answer while `is_down`."""
+
+    is_down = True
+
+    async def add(self, key: str, value: bytes, ttl_seconds: float) -> bool:
+        if self.is_down:
+            raise StoreUnavailableError("the state store cannot be reached")
+        return await super().add(key, value, ttl_seconds)
+
+
+def test_replicas_that_share_a_store_accept_a_state_once() -> None:
+    async def scenario() -> None:
+        store = MemoryStore()
+        one, other = KeyRingCipher((NEW,), store=store), KeyRingCipher((NEW,), store=store)
+        sealed = one.seal({"n": 1}, call())
+        assert await other.open_shared(sealed, call()) == {"n": 1}
+        for cipher in (one, other, KeyRingCipher((NEW,), store=store)):
+            with pytest.raises(ProtocolError):
+                await cipher.open_shared(sealed, call())
+
+    asyncio.run(scenario())
+
+
+def test_a_shared_state_expires_and_its_nonce_is_stored_until_every_clock_agrees() -> None:
+    async def scenario() -> None:
+        now = [1000.0]
+        store = MemoryStore(clock=lambda: now[0])
+        cipher, late = (
+            KeyRingCipher(
+                (NEW,), store=store, lifetime_seconds=60, clock=lambda late=late: now[0] - late
+            )
+            for late in (0, 50)
+        )
+        used, expired = cipher.seal({}, call()), cipher.seal({}, call())
+        now[0] += 59
+        await cipher.open_shared(used, call())
+        now[0] += 1
+        with pytest.raises(ProtocolError):
+            await cipher.open_shared(expired, call())
+        now[0] += 49
+        with pytest.raises(ProtocolError):
+            await late.open_shared(used, call())  # for which it has not expired
+        now[0] += 100
+        assert await store.add("clean", b"", 1)
+        assert len(store._entries) == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_state_can_be_used_after_the_store_is_available_again() -> None:
+    async def scenario() -> None:
+        store = UnavailableStore()
+        cipher = KeyRingCipher((NEW,), store=store)
+        sealed = cipher.seal({"n": 1}, call())
+        for _ in range(2):
+            with pytest.raises(StoreUnavailableError):
+                await cipher.open_shared(sealed, call())
+        store.is_down = False
+        assert await cipher.open_shared(sealed, call()) == {"n": 1}
+
+    asyncio.run(scenario())

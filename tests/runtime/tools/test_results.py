@@ -77,7 +77,7 @@ def test_undecodable_text_is_returned_with_a_note() -> None:
 
 
 def test_an_object_with_thousands_of_members_is_truncated() -> None:
-    short = shorten({f"name{i}": i for i in range(50_000)})
+    short = shorten({f"name{i}": i for i in range(50_000)}, 100_000)
     assert len(short.text) < 100_000
     assert short.value["name0"] == 0
     assert "of 50,000 members" in short.notes[0]

@@ -11,9 +11,9 @@ import pytest
 from msgspec import convert
 
 from mcpgen.absent import ABSENT
-from mcpgen.runtime.auth.schemes import AppliedCredentials
 from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError, ToolError
 from mcpgen.runtime.media import Media
+from mcpgen.runtime.upstream.auth.schemes import AppliedCredentials
 from mcpgen.runtime.upstream.client import assemble
 from mcpgen.runtime.upstream.errors import (
     ConnectError,

@@ -28,7 +28,13 @@ def delay(
     chance: float = 1.0,
 ) -> float | None:
     return compute_delay(
-        method, outcome, attempts=attempts, remaining_seconds=remaining, chance=chance, now=NOW
+        method,
+        outcome,
+        attempts=attempts,
+        max_attempts=3,
+        remaining_seconds=remaining,
+        chance=chance,
+        now=NOW,
     )
 
 

@@ -53,6 +53,7 @@ def test_the_skeleton_has_the_expected_files_and_owners() -> None:
         "server.json": Owner.MERGED,
         "src/petstore_mcp/__init__.py": Owner.MERGED,
         "src/petstore_mcp/__main__.py": Owner.MERGED,
+        "src/petstore_mcp/asgi.py": Owner.MERGED,
         "src/petstore_mcp/handlers/__init__.py": Owner.OWNED,
         "tests/test_custom.py": Owner.OWNED,
     }
@@ -91,6 +92,8 @@ def test_the_registry_entry_respects_the_limits_of_the_registry() -> None:
     assert [each["name"] for each in package["environmentVariables"]] == [
         "PETSTORE_API_KEY",
         "PETSTORE_BASE_URL",
+        "PETSTORE_MAX_RESULT_TOKENS",
+        "PETSTORE_LOG_LEVEL",
     ]
 
 
@@ -106,6 +109,31 @@ def test_the_environment_example_has_a_line_for_each_variable() -> None:
     lines = skeleton()[".env.example"].splitlines()
     assert "PETSTORE_API_KEY=" in lines
     assert "# The key. Optional, secret." in lines
+
+
+def test_optional_settings_are_comments_with_the_defaults_of_the_server() -> None:
+    plan = replace(server_plan(), limits={"max_calls": 7})
+    text = skeleton(plan)[".env.example"]
+    assert "# PETSTORE_MAX_CALLS=7\n" in text
+    assert "# PETSTORE_LOG_FORMAT=text\n" in text
+    assert text.index("PETSTORE_API_KEY=") < text.index("PETSTORE_LOG_FORMAT=")
+    settings = [line for line in text.splitlines() if line and not line.startswith("#")]
+    assert settings == ["PETSTORE_API_KEY=", "PETSTORE_BASE_URL="]
+
+
+def test_the_readme_names_the_settings_of_each_group_in_one_row() -> None:
+    readme = skeleton()["README.md"]
+    (row,) = [line for line in readme.splitlines() if line.startswith("| Logs and telemetry |")]
+    assert "`LOG_LEVEL`" in row
+    assert "begin with `PETSTORE_`" in readme
+
+
+def test_the_registry_entry_has_defaults_and_choices_of_optional_settings() -> None:
+    [package] = json.loads(skeleton()["server.json"])["packages"]
+    tokens, level = package["environmentVariables"][-2:]
+    assert (tokens["default"], tokens["format"]) == ("25000", "number")
+    assert level["choices"] == ["debug", "info", "warning", "error"]
+    assert not level["isRequired"]
 
 
 def test_the_container_runs_the_server_as_an_unprivileged_user() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.ir.limits import list_stated_limits
 from mcpgen.ir.manifest import Manifest
 from mcpgen.manifest.manifest import read_manifest
 
@@ -78,6 +79,16 @@ def test_an_excluded_server_can_state_a_reason() -> None:
             "unique `name`",
         ),
         ("server: {name: Pets}\nsources: []\n", (1, 16), "invalid server name", "lower-case"),
+        (
+            SERVER + "limits: {timeout_second: 5}\n",
+            (3, 26),
+            "unknown key `timeout_second`",
+            "did you mean `timeout_seconds`?",
+        ),
+        (SERVER + "limits: {timeout_seconds: 0}\n", (3, 27), "expected at least 0.1", ""),
+        (SERVER + "limits: {max_attempts: 11}\n", (3, 24), "expected at most 10", ""),
+        (SERVER + "limits: {max_attempts: fast}\n", (3, 24), "expected", ""),
+        (SERVER + "limits: {max_attempts: 1.5}\n", (3, 24), "expected", ""),
     ],
 )
 def test_an_invalid_manifest_is_reported_with_its_location(
@@ -92,3 +103,9 @@ def test_an_invalid_manifest_is_reported_with_its_location(
         if problem.at and message in problem.message and help in problem.help
     ]
     assert place in told, list(problems)
+
+
+def test_limits_of_the_manifest_are_only_those_that_it_states() -> None:
+    assert list_stated_limits(read(SERVER).limits) == {}
+    manifest = read(SERVER + "limits: {timeout_seconds: 20, max_attempts: 1}\n")
+    assert list_stated_limits(manifest.limits) == {"timeout_seconds": 20, "max_attempts": 1}

@@ -239,3 +239,10 @@ def test_a_lone_surrogate_does_not_stop_the_run() -> None:
     plan = server_plan(tool("t", operation("GET", "/t"), description="bad \ud800 text"))
     [listed] = json.loads(rendered(plan)[f"{GENERATED}/listing.json"])
     assert listed["description"] == "bad ? text"
+
+
+def test_the_contract_has_only_the_limits_that_the_manifest_states() -> None:
+    path = f"{GENERATED}/contract.json"
+    assert "limits" not in json.loads(rendered(server_plan())[path])
+    plan = replace(server_plan(), limits={"timeout_seconds": 20.0, "max_attempts": 1})
+    assert json.loads(rendered(plan)[path])["limits"] == {"max_attempts": 1, "timeout_seconds": 20}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, cast
 
+from mcpgen.contract.limits import DEFAULT_LIMITS, Limits
 from mcpgen.runtime.http_syntax import ChunkedDecoder, MalformedMessageError
 from mcpgen.runtime.transports.http.connection_limits import (
     CALLING,
@@ -24,19 +25,14 @@ from mcpgen.runtime.transports.http.request_head import (
     can_begin_request,
     parse_request,
 )
-from mcpgen.runtime.transports.json_input import MAX_MESSAGE_BYTES
 
-HEAD_SECONDS: Final = 10.0
-BODY_SECONDS: Final = 30.0
 LINGER_SECONDS: Final = 5.0  # for the rest of a rejected request
-UNREAD_SECONDS: Final = 30.0  # for a client to read `UNREAD_STEP_BYTES` of a response
 UNREAD_SECONDS_WHEN_SHORT: Final = 2.0  # while a call waits for memory
-KEEP_ALIVE_SECONDS: Final = 75.0
-UNREAD_STEP_BYTES: Final = 16 * 1024
+UNREAD_STEP_BYTES: Final = 16 * 1024  # of a response, which a client must read in time
 MAX_HEAD_BYTES: Final = 64 * 1024
 MAX_CHUNKS: Final = 65_536  # of a body
 SLICE_BYTES: Final = 16 * 1024  # of a chunked body that is decoded in one turn of the event loop
-MAX_WIRE_BYTES: Final = 4 * MAX_MESSAGE_BYTES  # of a body with its chunk headers and trailers
+MAX_WIRE_RATIO: Final = 4  # of a body with its chunk headers and trailers to the longest message
 BUSY: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n"
     b"content-length: 0\r\nconnection: close\r\n\r\n"
@@ -55,6 +51,7 @@ class ServerState:
 
     answer: Answer
     limits: ConnectionLimits
+    settings: Limits = DEFAULT_LIMITS
     heads: KnownHeads = field(default_factory=KnownHeads)
     connections: set[Connection] = field(default_factory=set)
     running: set[HttpExchange] = field(default_factory=set)  # those whose tasks have not ended
@@ -294,7 +291,8 @@ class Connection(asyncio.Protocol):
         self._wire_bytes += size - len(received)
         exchange.add_body(data, is_last=is_last)
         if self._chunks is not None and (
-            self._wire_bytes > MAX_WIRE_BYTES or self._chunks.chunk_count > MAX_CHUNKS
+            self._wire_bytes > MAX_WIRE_RATIO * self._server.settings.max_message_bytes
+            or self._chunks.chunk_count > MAX_CHUNKS
         ):
             self.abort()
 
@@ -391,17 +389,19 @@ class Connection(asyncio.Protocol):
 
     def _find_client_phase(self) -> tuple[tuple[object, ...], float]:
         """Return what the client owes and its time limit in seconds; () if it owes nothing."""
-        exchange = self._exchange
+        exchange, settings = self._exchange, self._server.settings
         if self._is_lingering:
             return ("end",), LINGER_SECONDS
         if self.is_write_paused:
             steps = self.transport.get_write_buffer_size() // UNREAD_STEP_BYTES
-            is_short = self._limits.is_memory_short
-            return ("unread", steps), UNREAD_SECONDS_WHEN_SHORT if is_short else UNREAD_SECONDS
+            seconds = settings.write_timeout_seconds
+            if self._limits.is_memory_short:
+                seconds = min(seconds, UNREAD_SECONDS_WHEN_SHORT)
+            return ("unread", steps), seconds
         if exchange is not None and exchange.more_body:
-            return ("body", exchange), BODY_SECONDS
+            return ("body", exchange), settings.body_timeout_seconds
         if exchange is not None and not exchange.is_complete:
             return (), 0.0
         if exchange is not None and self._head_bytes == 0:
-            return ("idle", exchange), KEEP_ALIVE_SECONDS
-        return ("head", exchange), HEAD_SECONDS
+            return ("idle", exchange), settings.keep_alive_seconds
+        return ("head", exchange), settings.head_timeout_seconds

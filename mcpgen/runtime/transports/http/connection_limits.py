@@ -16,9 +16,9 @@ from heapq import nsmallest
 from ipaddress import IPv6Address
 from typing import Final, Protocol
 
-from mcpgen.runtime.process.memory_budget import MAX_BUFFERED_BYTES, MemoryBudget, response_budget
+from mcpgen.contract.limits import DEFAULT_LIMITS
+from mcpgen.runtime.process.memory_budget import MemoryBudget, response_budget
 
-MAX_CONNECTIONS: Final = 12_000
 _SPARE_DESCRIPTORS: Final = 200  # for requests to the API, and files that handlers open
 _CLOSED_AT_ONCE: Final = (
     64  # connections; several, because finding the oldest ones is a scan of all
@@ -54,7 +54,7 @@ class ConnectionLimits:
         self,
         max_connections: int,
         *,
-        max_held_bytes: int = MAX_BUFFERED_BYTES,
+        max_held_bytes: int = DEFAULT_LIMITS.max_buffered_bytes,
         budget: MemoryBudget = response_budget,
     ) -> None:
         self.max_connections = max_connections
@@ -175,16 +175,16 @@ class ConnectionLimits:
             self._close_all([min(of_largest, key=lambda it: it.used_at)])
 
 
-def determine_max_connections() -> int:
-    """Return the connection limit, from the process's limit on file descriptors."""
+def determine_max_connections(wanted: int) -> int:
+    """Return the connection limit: `wanted`, within the process's limit on file descriptors."""
     try:
         import resource
     except ImportError:  # Windows, where sockets are not file descriptors
-        return MAX_CONNECTIONS
+        return wanted
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
-        return MAX_CONNECTIONS
-    return max(1, min(MAX_CONNECTIONS, soft - min(_SPARE_DESCRIPTORS, soft // 2)))
+        return wanted
+    return max(1, min(wanted, soft - min(_SPARE_DESCRIPTORS, soft // 2)))
 
 
 MAX_RATIO: Final = 9

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from http import HTTPStatus
-from typing import Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from mcpgen.runtime.protocol.jsonrpc import (
     INTERNAL_ERROR,
@@ -16,6 +16,9 @@ from mcpgen.runtime.protocol.jsonrpc import (
 )
 from mcpgen.runtime.transports.http.reply_stream import ReplyStream
 from mcpgen.runtime.transports.http.request_head import Header, RequestHead
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.auth.access import Access
 
 LONG_BYTES: Final = 64 * 1024
 """A longer response body is written without joining, since a copy costs more; a longer request
@@ -89,6 +92,7 @@ class HttpExchange:
         "_is_reading",
         "_task",
         "_waiter",
+        "access",
         "address",
         "fields",
         "head",
@@ -97,7 +101,7 @@ class HttpExchange:
         "is_persistent",
         "is_started",
         "more_body",
-        "principal",
+        "root_path",
     )
 
     def __init__(
@@ -114,7 +118,8 @@ class HttpExchange:
         self.head = head
         self.fields = head.fields
         self.address = connection.client_network
-        self.principal = ""  # the authenticated caller; "" if there is none
+        self.access: Access | None = None  # None without authorization
+        self.root_path = ""  # the prefix under which the endpoints are mounted: "/petstore"
         self.more_body = more_body  # the end of the body has not arrived
         self.is_persistent = is_persistent  # another request may follow on the connection
         self.is_started = False  # the response
@@ -163,6 +168,11 @@ class HttpExchange:
         self.is_disconnected = not self.is_complete
         self._wake()
 
+    @property
+    def principal(self) -> str:
+        """The authenticated caller; "" without authorization."""
+        return "" if self.access is None else self.access.principal
+
     # -- the request ---------------------------------------------------------------------------
 
     def text(self, name: bytes) -> str | None:
@@ -179,7 +189,7 @@ class HttpExchange:
         if self.more_body or self.is_disconnected or self._expects_continue:
             return None
         if len(self._body) > max_bytes:
-            raise _too_large(max_bytes)
+            raise too_large(max_bytes)
         body, self._body = bytes(self._body), b""
         return body
 
@@ -189,9 +199,7 @@ class HttpExchange:
         Raises:
             HttpError: it is longer than `max_bytes`, or the client disconnected before its end.
         """
-        announced = self.fields.get(b"content-length", b"")
-        if len(announced) > 6 and announced.isdigit() and int(announced) > max_bytes:
-            raise _too_large(max_bytes)
+        self.check_announced_length(max_bytes)
         connection = self._connection
         if self._expects_continue and not self.is_disconnected:
             connection.write(_CONTINUE)
@@ -210,8 +218,18 @@ class HttpExchange:
             raise HttpError(400, "incomplete request body: the connection ended", (CLOSE,))
         body = self.take_body(max_bytes)
         if body is None:  # too long, and its end has not arrived
-            raise _too_large(max_bytes)
+            raise too_large(max_bytes)
         return body
+
+    def check_announced_length(self, max_bytes: int) -> None:
+        """Check the length that the request announces, before its body is read.
+
+        Raises:
+            HttpError: it is longer than `max_bytes`.
+        """
+        announced = self.fields.get(b"content-length", b"")
+        if len(announced) > 6 and announced.isdigit() and int(announced) > max_bytes:
+            raise too_large(max_bytes)
 
     async def watch(self, stream: ReplyStream, reader: int = 1) -> None:
         """Wait until the client disconnects, then detach the stream."""
@@ -254,14 +272,14 @@ class HttpExchange:
         body: bytes = b"",
         headers: Sequence[Header] = (),
     ) -> None:
-        """Answer with JSON, or with an empty body."""
+        """Answer with JSON, with the media type in `headers`, or with an empty body."""
         has_content = status != _NO_CONTENT
         if has_content and not headers and self.try_reply(status, body):
             return
         fields = [*self._common, *headers]
         if has_content:  # RFC 9110, section 8.6: no Content-Length with status 204
             fields.append((b"content-length", b"%d" % len(body)))
-        if body:
+        if body and not any(name == b"content-type" for name, _ in headers):
             fields.append(_JSON)
         self._begin_response(status, fields)
         await self._send(body, is_last=True)
@@ -304,8 +322,7 @@ class HttpExchange:
         elif not self.is_persistent:
             fields.append(CLOSE)
         fields += framing
-        if any(_CONTROL_CHARACTER.search(value) for _, value in fields):
-            raise ValueError("control character in a response header")
+        check_headers(fields)
         lines = [b"%b: %b\r\n" % field for field in fields]
         self._head = b"".join([_STATUS_LINES[status], self._connection.date_field, *lines, b"\r\n"])
 
@@ -354,5 +371,16 @@ class HttpExchange:
 Answer: TypeAlias = Callable[[HttpExchange], Awaitable[None]]
 
 
-def _too_large(max_bytes: int) -> HttpError:
+def check_headers(headers: Iterable[Header]) -> None:
+    """Check the header fields of a response, which could contain text of others.
+
+    Raises:
+        ValueError: a value contains a control character.
+    """
+    if any(_CONTROL_CHARACTER.search(value) for _, value in headers):
+        raise ValueError("control character in a response header")
+
+
+def too_large(max_bytes: int) -> HttpError:
+    """Return the error for a body that is longer than `max_bytes`."""
     return HttpError(413, f"the message is longer than {max_bytes} bytes", (CLOSE,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from mcpgen.runtime.transports.http.request_head import Header
@@ -30,8 +30,9 @@ class HostCheck:
     Accepted hosts are the bound address (for a loopback address: all loopback names), the
     `allowed_hosts` and, if the server is bound to all interfaces, any IP address, since DNS
     rebinding needs a name. An `Origin` must have the same host and port, or be one of the
-    `allowed_origins` (`https://app.example`). Requests without an `Origin` are accepted: they do
-    not come from a browser.
+    `allowed_origins` (`https://app.example`), and the same scheme, where `scheme` is known: it is
+    not behind a proxy. Requests without an `Origin` are accepted: they do not come from a
+    browser.
     """
 
     def __init__(
@@ -40,7 +41,9 @@ class HostCheck:
         *,
         allowed_hosts: Iterable[str] = (),
         allowed_origins: Iterable[str] = (),
+        scheme: str = "",
     ) -> None:
+        self._scheme = scheme
         self._takes_any_address = bound_host in _ANY_ADDRESS
         names = {name.lower() for name in allowed_hosts}
         if not self._takes_any_address:
@@ -97,6 +100,8 @@ class HostCheck:
         if parts is None or authority is None:
             return False
         default = _DEFAULT_PORT[parts[1]]
+        if self._scheme not in {"", parts[1]}:
+            return False
         if (authority[2] or default) != (port or default):
             return False
         return authority[1] == name or {authority[1], name} <= LOOPBACK_NAMES
@@ -141,7 +146,7 @@ _REQUEST_FIELDS: Final = frozenset(
 _PARAMETER_FIELDS: Final = b"mcp-param-"
 _EXPOSED: Final[Header] = (
     b"access-control-expose-headers",
-    b"mcp-protocol-version, mcp-session-id, retry-after",
+    b"mcp-protocol-version, mcp-session-id, retry-after, www-authenticate",
 )
 _METHODS: Final[Header] = (b"access-control-allow-methods", b"GET, POST, DELETE")
 _MAX_AGE: Final[Header] = (b"access-control-max-age", b"600")  # seconds
@@ -160,11 +165,18 @@ def make_cors_fields(origin: bytes) -> tuple[Header, ...]:
     return ((b"access-control-allow-origin", origin), (b"vary", b"origin"), _EXPOSED)
 
 
-def make_preflight_fields(fields: Mapping[bytes, bytes]) -> tuple[Header, ...]:
-    """Return the fields that allow the requested header fields, as far as MCP defines them."""
+def make_preflight_fields(
+    fields: Mapping[bytes, bytes], own_fields: Collection[bytes] = ()
+) -> tuple[Header, ...]:
+    """Return the fields that allow the requested header fields, as far as MCP defines them.
+
+    `own_fields` are other fields that the server reads.
+    """
     named = fields.get(b"access-control-request-headers", b"").lower().split(b",")
     wanted = [name.strip() for name in named]
     allowed = b", ".join(
-        name for name in wanted if name in _REQUEST_FIELDS or name.startswith(_PARAMETER_FIELDS)
+        name
+        for name in wanted
+        if name in _REQUEST_FIELDS or name.startswith(_PARAMETER_FIELDS) or name in own_fields
     )
     return (_METHODS, (b"access-control-allow-headers", allowed), _MAX_AGE)

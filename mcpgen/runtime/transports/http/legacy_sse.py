@@ -18,16 +18,17 @@ from mcpgen.runtime.transports.http.request_head import accepts
 SSE_PATH: Final = "/sse"
 MESSAGES_PATH: Final = "/messages"
 MAX_CALLS: Final = 100  # of one client at a time
-_SESSION: Final = "session_id"
+SESSION: Final = "session_id"
 
 
 class SseConnection:
     """Connection of one client, as long as its event stream is open."""
 
-    __slots__ = ("protocol", "stream")
+    __slots__ = ("principal", "protocol", "stream")
 
-    def __init__(self, protocol: ServerProtocol, endpoint: str) -> None:
+    def __init__(self, protocol: ServerProtocol, endpoint: str, principal: str) -> None:
         self.protocol = protocol
+        self.principal = principal
         self.stream = ReplyStream()
         self.stream.is_sse = True
         self.stream.push(encode_event(endpoint.encode(), event=b"endpoint"))
@@ -57,9 +58,11 @@ class SseEndpoints:
         if not accepts(exchange.fields.get(b"accept"), "text/event-stream"):
             raise HttpError(406, "the Accept header must include text/event-stream")
         session_id = secrets.token_urlsafe(24)
-        endpoint = f"{MESSAGES_PATH}?{_SESSION}={session_id}"
+        endpoint = f"{exchange.root_path}{MESSAGES_PATH}?{SESSION}={session_id}"
         protocol = ServerProtocol(self._definition, encode=self._encode, address=exchange.address)
-        connection = self._connections[session_id] = SseConnection(protocol, endpoint)
+        connection = self._connections[session_id] = SseConnection(
+            protocol, endpoint, exchange.principal
+        )
         self._dispatcher.attach(protocol, connection.flush)
         watch = asyncio.create_task(exchange.watch(connection.stream))
         try:
@@ -74,13 +77,13 @@ class SseEndpoints:
     async def post(self, exchange: HttpExchange, message: Any) -> None:
         """Process a message; its answers are written to the stream."""
         query = parse_qs(exchange.head.query, max_num_fields=10)
-        connection = self._connections.get(query.get(_SESSION, [""])[0])
-        if connection is None:
+        connection = self._connections.get(query.get(SESSION, [""])[0])
+        if connection is None or connection.principal != exchange.principal:
             raise HttpError(404, f"unknown session: open one with GET {SSE_PATH}")
         is_full = self._dispatcher.is_full or len(connection.protocol.in_flight) >= MAX_CALLS
         if is_full and type(message) is dict and "id" in message and "method" in message:
             raise HttpError(503, "too many calls are in flight", ((b"retry-after", b"1"),))
-        events = connection.protocol.receive(message, principal=exchange.principal)
+        events = connection.protocol.receive(message, access=exchange.access)
         self._dispatcher.dispatch(connection.protocol, events, connection.flush)
         await exchange.reply(202)
         connection.flush()

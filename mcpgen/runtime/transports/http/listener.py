@@ -11,8 +11,8 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, TypeAlias
 
 from mcpgen.runtime.errors import ConfigurationError, UsageError
 from mcpgen.runtime.process.log import log
@@ -24,6 +24,7 @@ _EXHAUSTED: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _NO_SUCH_ADDRESS: Final = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 
 Connect = Callable[[], asyncio.Protocol]
+_AddressInfo: TypeAlias = tuple[int, int, int, str, tuple[object, ...]]
 
 
 class Listener:
@@ -50,32 +51,23 @@ class Listener:
             ConfigurationError: the address cannot be bound.
             UsageError: the host cannot be resolved.
         """
-        loop = asyncio.get_running_loop()
-        missing: OSError | None = None  # of an address family that the system lacks
         try:
-            infos = await loop.getaddrinfo(
-                host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-            )
-            for family, kind, protocol, _, address in dict.fromkeys(infos):
-                try:
-                    self._sockets.append(_open_socket(family, kind, protocol, address))
-                except OSError as error:
-                    if error.errno not in _NO_SUCH_ADDRESS:
-                        raise
-                    missing = error
-            if missing and not self._sockets:
-                raise missing
-        except socket.gaierror as error:
+            with _explain_errors(host, port):
+                infos = await asyncio.get_running_loop().getaddrinfo(
+                    host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+                )
+                sockets = _open_sockets(infos)
+        except ConfigurationError:
             self.close()
-            raise UsageError(f"--host {host} cannot be resolved: {error.strerror}") from None
-        except OSError as error:
-            self.close()
-            raise ConfigurationError(
-                f"cannot listen on {host}:{port}: {error.strerror or error}"
-            ) from None
-        self._accepting = [asyncio.create_task(self._accept_all(it)) for it in self._sockets]
-        bound: int = self._sockets[0].getsockname()[1]
+            raise
+        self.accept_on(sockets)
+        bound: int = sockets[0].getsockname()[1]
         return bound
+
+    def accept_on(self, sockets: Sequence[socket.socket]) -> None:
+        """Accept connections on listening sockets, which `close` closes."""
+        self._sockets += sockets
+        self._accepting += [asyncio.create_task(self._accept_all(it)) for it in sockets]
 
     def close(self) -> None:
         """Close the listening sockets; open connections remain."""
@@ -124,6 +116,51 @@ class Listener:
                 f"cannot accept connections: {error.strerror}; closing idle connections and "
                 "retrying",
             )
+
+
+def open_sockets(host: str, port: int) -> list[socket.socket]:
+    """Listen on each address of `host`, for processes that accept on the same sockets.
+
+    Raises:
+        ConfigurationError: the address cannot be bound.
+        UsageError: the host cannot be resolved.
+    """
+    with _explain_errors(host, port):
+        return _open_sockets(
+            socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        )
+
+
+@contextlib.contextmanager
+def _explain_errors(host: str, port: int) -> Iterator[None]:
+    """Turn the errors of an address into those that the user reads."""
+    try:
+        yield
+    except socket.gaierror as error:
+        raise UsageError(f"--host {host} cannot be resolved: {error.strerror}") from None
+    except OSError as error:
+        text = f"cannot listen on {host}:{port}: {error.strerror or error}"
+        raise ConfigurationError(text) from None
+
+
+def _open_sockets(infos: Iterable[_AddressInfo]) -> list[socket.socket]:
+    sockets: list[socket.socket] = []
+    missing: OSError | None = None  # of an address family that the system lacks
+    try:
+        for family, kind, protocol, _, address in dict.fromkeys(infos):
+            try:
+                sockets.append(_open_socket(family, kind, protocol, address))
+            except OSError as error:
+                if error.errno not in _NO_SUCH_ADDRESS:
+                    raise
+                missing = error
+        if missing and not sockets:
+            raise missing
+    except OSError:
+        for each in sockets:
+            each.close()
+        raise
+    return sockets
 
 
 def _open_socket(

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeAlias
 
+from mcpgen.contract.limits import DEFAULT_LIMITS
 from mcpgen.runtime.process.memory_budget import response_budget
 from mcpgen.runtime.protocol.messages import Outgoing
-from mcpgen.runtime.state.store import StoredEvent
+from mcpgen.runtime.state.session_store import StoredEvent
 
 KEEP_ALIVE: Final = b": keep-alive\n\n"
 
@@ -37,7 +38,6 @@ def parse_event_id(text: str) -> tuple[str, int] | None:
     return stream_id, int(number)
 
 
-MAX_UNREAD: Final = 1000  # events per stream that the client has not read
 MAX_UNREAD_BYTES: Final = 16 * 1024 * 1024  # of two or more unread events
 MAX_UNREAD_BYTES_IN_ALL: Final = 24 * 1024 * 1024  # of all streams above `_FEW_BYTES`
 _FEW_BYTES: Final = 16 * 1024
@@ -48,6 +48,8 @@ AnswerLater: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 class Backlogs:
     """Unwritten bytes of all streams; above a bound, the stream with the most is detached."""
+
+    max_events = DEFAULT_LIMITS.max_unread_events  # of one stream
 
     def __init__(self, max_bytes: int = MAX_UNREAD_BYTES_IN_ALL) -> None:
         self._max_bytes = max_bytes
@@ -67,6 +69,11 @@ class Backlogs:
 
 
 _backlogs: Final = Backlogs()
+
+
+def set_max_unread_events(count: int) -> None:
+    """Set how many events of one stream may wait for a slow client, before the first stream."""
+    _backlogs.max_events = count
 
 
 class ReplyStream:
@@ -157,7 +164,9 @@ class ReplyStream:
         if self._unread_bytes > _FEW_BYTES:
             _backlogs.record(self, self._unread_bytes)
         waiting = len(self.pending)
-        if waiting > MAX_UNREAD or (waiting > 1 and self._unread_bytes > MAX_UNREAD_BYTES):
+        if waiting > _backlogs.max_events or (
+            waiting > 1 and self._unread_bytes > MAX_UNREAD_BYTES
+        ):
             self.detach()
 
     def take_pending(self) -> bytes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote
@@ -17,7 +18,8 @@ Header: TypeAlias = tuple[bytes, bytes]
 class RequestHead:
     """Method, target and header fields of a request; the same head may serve several requests.
 
-    `path` is decoded, `query` is not. `fields` has lower-case names, repeated fields are joined.
+    `path` is decoded, `query` is not. `fields` has lower-case names, repeated fields are joined
+    (`repeated` has their names).
     """
 
     __slots__ = (
@@ -26,6 +28,7 @@ class RequestHead:
         "method",
         "path",
         "query",
+        "repeated",
         "routing",
         "takes_json_and_events",
     )
@@ -35,8 +38,11 @@ class RequestHead:
         self.path = path
         self.query = query
         self.fields = dict(headers)
+        self.repeated: frozenset[bytes] = frozenset()
         if len(self.fields) != len(headers):
             self.fields = _join_repeated(headers)
+            counts = Counter(name for name, _ in headers)
+            self.repeated = frozenset(name for name, number in counts.items() if number > 1)
         self.routing = RoutingHeaders(headers)
         self.has_json = _is_json(self.fields.get(b"content-type"))
         self.takes_json_and_events = accepts(
@@ -192,13 +198,17 @@ class KnownHeads:
     Clients repeat the same head: two calls differ only in their bodies.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, secret_fields: Collection[bytes] = ()) -> None:
+        """Create an empty cache; heads with one of `secret_fields` are never stored."""
+        self._secret_fields = frozenset(secret_fields)
         self._known: dict[bytes, ParsedRequest | None] = {}  # None: received once
         self.find = self._known.get
 
     def add(self, received: bytes, parsed: ParsedRequest) -> None:
         """Cache a parsed head from its second occurrence: some clients never repeat one."""
         if len(received) > MAX_HEAD_BYTES:
+            return
+        if self._secret_fields and not self._secret_fields.isdisjoint(parsed.head.fields):
             return
         if received in self._known:
             self._known[received] = parsed

@@ -8,34 +8,49 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from mcpgen.runtime.errors import StoreUnavailableError
 from mcpgen.runtime.handlers.dispatcher import Dispatcher
-from mcpgen.runtime.process.log import log
+from mcpgen.runtime.process.log import describe_error, log
 from mcpgen.runtime.protocol.jsonrpc import Encode, encode_json, error_message
 from mcpgen.runtime.protocol.server import ServerProtocol, is_modern
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.protocol.session import LegacySession
 from mcpgen.runtime.protocol.versions import ASSUMED_LEGACY, BY_NAME
-from mcpgen.runtime.state.store import MemoryStore
+from mcpgen.runtime.state.session_store import MemorySessions
 from mcpgen.runtime.transports.http import host_check
+from mcpgen.runtime.transports.http.caller_headers import CallerHeaders
 from mcpgen.runtime.transports.http.calls import PostedCalls
 from mcpgen.runtime.transports.http.connection_limits import FairShare
 from mcpgen.runtime.transports.http.exchange import CLOSE, HttpError, HttpExchange
 from mcpgen.runtime.transports.http.host_check import HostCheck
 from mcpgen.runtime.transports.http.legacy_sse import MESSAGES_PATH, SSE_PATH, SseEndpoints
-from mcpgen.runtime.transports.http.reply_stream import KEEP_ALIVE, ReplyStream
+from mcpgen.runtime.transports.http.pages import MAX_FORM_BYTES, PageRequest, WebPages
+from mcpgen.runtime.transports.http.reply_stream import (
+    KEEP_ALIVE,
+    ReplyStream,
+    set_max_unread_events,
+)
 from mcpgen.runtime.transports.http.request_head import accepts
 from mcpgen.runtime.transports.http.sessions import LegacySessions
-from mcpgen.runtime.transports.json_input import MAX_MESSAGE_BYTES, Decode, UndecodableError
+from mcpgen.runtime.transports.json_input import Decode, UndecodableError
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.state.replica import Replica
+    from mcpgen.runtime.transports.http.authorization import HttpAuthorization
+    from mcpgen.runtime.transports.http.shared_sessions import SharedLegacySessions
+    from mcpgen.runtime.transports.http.shared_sse import SharedSseEndpoints
 
 MCP_PATH: Final = "/mcp"
-HEALTH_PATH: Final = "/health"
-KEEP_ALIVE_SECONDS: Final = 15.0
+HEALTH_PATH: Final = "/health"  # as `/readyz`
+LIVE_PATH: Final = "/livez"
+READY_PATH: Final = "/readyz"
+READY_CHECK_SECONDS: Final = 2.0  # for the check of a required store
 RETRY_AFTER: Final = (b"retry-after", b"1")
-MAX_ARGUMENT_BYTES: Final = 48 * 1024 * 1024  # decoded, of all requests in flight
+_HEALTH_PATHS: Final = frozenset({HEALTH_PATH, LIVE_PATH, READY_PATH})  # without authorization
 _LISTEN: Final = "subscriptions/listen"
 _SMALL_BODY_BYTES: Final = 1024  # not counted
 _BYTES_PER_VALUE: Final = 72  # in memory, besides its text
@@ -57,7 +72,7 @@ class StatelessStream(ReplyStream):
 
 
 class StreamableHttp:
-    """The endpoints that serve a server definition at `/mcp`, and its health at `/health`.
+    """The endpoints that serve a server definition at `/mcp`, and its health.
 
     The server must call `housekeep` about once a second, and `drain` before it stops.
     """
@@ -70,19 +85,36 @@ class StreamableHttp:
         decode: Decode,
         encode: Encode,
         host_check: HostCheck | None = None,
-        store: MemoryStore | None = None,
+        store: MemorySessions | None = None,
+        replica: Replica | None = None,
         has_sessions: bool = True,
         with_sse: bool = False,
+        caller_headers: Sequence[str] | None = None,
+        authorization: HttpAuthorization | None = None,
+        pages: WebPages | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Serve a definition; `caller_headers` carry credentials of callers for the API.
+
+        They are None if callers have no credentials of their own.
+        """
+        self.caller_headers = None if caller_headers is None else CallerHeaders(caller_headers)
         self.is_draining = False  # no more requests are accepted
-        self.is_ready = True  # the state that `/health` reports to load balancers
+        self.is_ready = True  # the state that `/readyz` reports to load balancers
+        shared = dispatcher.store
+        self.check_store = None if shared is None else shared.check
+        """Raises an exception while a store that the server requires is unavailable."""
+        if authorization is not None:  # lists are for whoever has a token, not for a shared cache
+            definition = definition.replace(cache_scope="private")
         self._definition = definition
         self._dispatcher = dispatcher
         self._decode = decode
         self._encode = encode
         self._host_check = host_check or HostCheck()
-        self._store = store or MemoryStore()
+        self._authorization = authorization
+        self._pages = pages
+        self.limits = limits = dispatcher.limits
+        set_max_unread_events(limits.max_unread_events)
         self._has_sessions = has_sessions and bool(definition.legacy)
         # Subscriptions and log levels need state between requests.
         self._definition_without_sessions = definition.replace(
@@ -91,13 +123,30 @@ class StreamableHttp:
         self._now = now
         self._open: set[StatelessStream] = set()
         self._calls = PostedCalls(dispatcher)
-        self._sessions = LegacySessions(
-            definition, dispatcher, self._calls, self._store, encode, now
-        )
-        self._sse = SseEndpoints(definition, dispatcher, encode) if with_sse else None
+        self._sessions: LegacySessions | SharedLegacySessions
+        self._sse: SseEndpoints | SharedSseEndpoints | None = None
+        if replica is None:
+            store = store or MemorySessions(
+                max_sessions=limits.max_sessions,
+                idle_seconds=limits.session_timeout_seconds,
+                max_events=limits.max_events,
+                event_seconds=limits.event_seconds,
+            )
+            self._sessions = LegacySessions(definition, dispatcher, self._calls, store, encode, now)
+            if with_sse:
+                self._sse = SseEndpoints(definition, dispatcher, encode)
+        else:
+            from mcpgen.runtime.transports.http import shared_sessions, shared_sse
+
+            self._sessions = shared_sessions.SharedLegacySessions(
+                definition, dispatcher, self._calls, replica, encode, now
+            )
+            if with_sse:
+                self._sse = shared_sse.SharedSseEndpoints(self._sessions)
         self._calls_in_flight = FairShare(dispatcher.max_in_flight)
-        self._argument_bytes = FairShare(MAX_ARGUMENT_BYTES)
-        self._next_keep_alive = now() + KEEP_ALIVE_SECONDS
+        self._argument_bytes = FairShare(limits.max_buffered_bytes)  # decoded
+        self._max_message_bytes = limits.max_message_bytes
+        self._next_keep_alive = now() + limits.ping_seconds
 
     async def answer(self, exchange: HttpExchange) -> None:
         """Answer one request."""
@@ -105,6 +154,10 @@ class StreamableHttp:
             await self._route(exchange)
         except HttpError as error:
             await exchange.refuse(error)
+        except StoreUnavailableError as error:
+            text = f"the state store is unavailable, and sessions need it: {error}"
+            if not exchange.is_started:
+                await exchange.refuse(HttpError(503, text, (RETRY_AFTER,)))
         except UndecodableError as error:
             body = encode_json(error_message(error.code, error.message, None, error.id))
             await exchange.reply(400, body)
@@ -119,6 +172,9 @@ class StreamableHttp:
     def _route(self, exchange: HttpExchange) -> Awaitable[None]:
         fields, head = exchange.fields, exchange.head
         origin = fields.get(b"origin")
+        authorization = self._authorization
+        if authorization is not None and authorization.is_metadata(head.path):
+            return self._reply_metadata(authorization, exchange)
         rejection = self._host_check.find_rejection(fields.get(b"host", b""), origin)
         if rejection is not None:
             raise HttpError(*rejection)
@@ -126,16 +182,67 @@ class StreamableHttp:
         if origin is not None and self._host_check.allows_pages_of(origin):
             exchange.add_headers(host_check.make_cors_fields(origin))
             if host_check.is_preflight(method, fields):
-                return exchange.reply(200, headers=host_check.make_preflight_fields(fields))
+                own_fields = self.caller_headers.fields if self.caller_headers else ()
+                preflight = host_check.make_preflight_fields(fields, own_fields)
+                return exchange.reply(200, headers=preflight)
+        if self._pages is not None and self._pages.has_path(path):
+            return self._answer_page(self._pages, exchange)
+        if authorization is not None and path not in _HEALTH_PATHS:
+            return self._admit(authorization, exchange)
+        return self._serve_path(exchange)
+
+    async def _answer_page(self, pages: WebPages, exchange: HttpExchange) -> None:
+        """Answer a browser: pages authenticate it themselves."""
+        head = exchange.head
+        body = await exchange.read_body(MAX_FORM_BYTES)
+        request = PageRequest(head.method, head.path, head.query, exchange.fields, body)
+        response = await pages.answer(request)
+        await exchange.reply(response.status, response.body, response.headers)
+
+    async def _reply_metadata(
+        self, authorization: HttpAuthorization, exchange: HttpExchange
+    ) -> None:
+        """Answer with public metadata, whatever the origin of the page that reads it."""
+        rejection = self._host_check.find_rejection(exchange.fields.get(b"host", b""), None)
+        if rejection is not None:
+            raise HttpError(*rejection)
+        await authorization.reply_metadata(exchange)
+
+    async def _admit(self, authorization: HttpAuthorization, exchange: HttpExchange) -> None:
+        """Serve a request if its access token allows that."""
+        await authorization.admit(exchange)
+        await self._serve_path(exchange)
+
+    def _serve_path(self, exchange: HttpExchange) -> Awaitable[None]:
+        path, method = exchange.head.path, exchange.head.method
+        if self.caller_headers is not None:
+            exchange.access = self.caller_headers.read(exchange)
         if path == MCP_PATH:
             if method == "POST":
                 return self._post(exchange)
             return self._serve_session_method(exchange, method)
-        if path == HEALTH_PATH and method == "GET":
-            return exchange.reply(200 if self.is_ready else 503)
+        if path in _HEALTH_PATHS and method in {"GET", "HEAD"}:
+            return self._report_health(exchange, path)
         if self._sse is not None and path in {SSE_PATH, MESSAGES_PATH}:
             return self._serve_sse(self._sse, exchange, path, method)
         raise HttpError(404, f"unknown path; the MCP endpoint is {MCP_PATH}")
+
+    async def _report_health(self, exchange: HttpExchange, path: str) -> None:
+        """Answer a probe, without a body: the server is live, or ready for requests."""
+        is_well = path == LIVE_PATH or (self.is_ready and await self._check_store())
+        await exchange.reply(200 if is_well else 503)
+
+    async def _check_store(self) -> bool:
+        """Return whether the store that this server requires is available."""
+        if self.check_store is None:
+            return True
+        try:
+            async with asyncio.timeout(READY_CHECK_SECONDS):
+                await self.check_store()
+        except (StoreUnavailableError, TimeoutError) as error:
+            log("warning", f"not ready: {describe_error(error)}")
+            return False
+        return True
 
     async def _post(self, exchange: HttpExchange) -> None:
         head = exchange.head
@@ -145,10 +252,18 @@ class StreamableHttp:
             )
         if not head.has_json:
             raise _not_json()
-        body = exchange.take_body(MAX_MESSAGE_BYTES)
+        body = exchange.take_body(self._max_message_bytes)
         if body is None:
-            body = await exchange.read_body(MAX_MESSAGE_BYTES)
+            body = await exchange.read_body(self._max_message_bytes)
         message = self._decode_body(body)
+        if self._definition.observer is not None:
+            self._definition.observer.enter_http(
+                exchange.text(b"traceparent"),
+                exchange.text(b"tracestate"),
+                exchange.text(b"mcp-session-id") or "",
+            )
+        if self._authorization is not None:
+            self._authorization.check_call(exchange, message)
         caller, calls = exchange.principal or exchange.address, _count_calls(message)
         is_small = len(body) <= _SMALL_BODY_BYTES
         size = 0 if is_small else len(body) + _BYTES_PER_VALUE * body.count(b",")  # estimated
@@ -207,7 +322,7 @@ class StreamableHttp:
             message,
             stream=stream,
             headers=exchange.head.routing,
-            principal=exchange.principal,
+            access=exchange.access,
             modern=modern,
         )
         self._open.add(stream)
@@ -262,12 +377,16 @@ class StreamableHttp:
             raise HttpError(406, "the Accept header must include text/event-stream")
 
     async def _serve_sse(
-        self, sse: SseEndpoints, exchange: HttpExchange, path: str, method: str
+        self, sse: SseEndpoints | SharedSseEndpoints, exchange: HttpExchange, path: str, method: str
     ) -> None:
         if method == "POST" and path == MESSAGES_PATH:
             if not exchange.head.has_json:
                 raise _not_json()
-            await sse.post(exchange, self._decode_body(await exchange.read_body(MAX_MESSAGE_BYTES)))
+            body = await exchange.read_body(self._max_message_bytes)
+            message = self._decode_body(body)
+            if self._authorization is not None:
+                self._authorization.check_call(exchange, message)
+            await sse.post(exchange, message)
         elif method == "GET" and path == SSE_PATH:
             await sse.open(exchange)
         else:
@@ -281,7 +400,7 @@ class StreamableHttp:
         await self._sessions.housekeep()
         now = self._now()
         if now >= self._next_keep_alive:
-            self._next_keep_alive = now + KEEP_ALIVE_SECONDS
+            self._next_keep_alive = now + self.limits.ping_seconds
             streams: list[ReplyStream] = [*self._open]
             streams += self._sessions.open_streams()
             streams += self._sse.open_streams() if self._sse is not None else []
@@ -300,6 +419,7 @@ class StreamableHttp:
         self._close(only_idle=True)
         all_have_ended = await self._dispatcher.drain(timeout_seconds)
         self._close(only_idle=False)
+        await self._sessions.finish_writing()
         return all_have_ended
 
     def _close(self, *, only_idle: bool) -> None:

@@ -5,15 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
+from mcpgen.contract.limits import DEFAULT_LIMITS
 from mcpgen.runtime.protocol.events import Event
 from mcpgen.runtime.protocol.jsonrpc import INVALID_REQUEST
 from mcpgen.runtime.protocol.server import ServerProtocol
-from mcpgen.runtime.transports.json_input import (
-    MAX_MESSAGE_BYTES,
-    Decode,
-    UndecodableError,
-    find_leading_id,
-)
+from mcpgen.runtime.transports.json_input import Decode, UndecodableError, find_leading_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +32,8 @@ class TruncatedLine(bytes):
 class LineBuffer:
     """Bytes in, lines out. A line over the bound is dropped as it arrives and reported once."""
 
-    def __init__(self, max_line_bytes: int = MAX_MESSAGE_BYTES) -> None:
-        self._max_line_bytes: Final = max_line_bytes
+    def __init__(self, max_line_bytes: int = DEFAULT_LIMITS.max_message_bytes) -> None:
+        self.max_line_bytes: Final = max_line_bytes
         self._parts: list[bytes] = []
         self._size = 0
         self._is_skipping = False
@@ -72,7 +68,7 @@ class LineBuffer:
             return
         self._parts.append(piece)
         self._size += len(piece)
-        if self._size > self._max_line_bytes:
+        if self._size > self.max_line_bytes:
             lines.append(TruncatedLine(self._parts[0]))
             self._parts, self._size, self._is_skipping = [], 0, True
 
@@ -84,23 +80,28 @@ class LineBuffer:
 class Pipe:
     """Both ends of the pipe, out of the reach of handlers, and the input that waits."""
 
-    def __init__(self, read_fd: int, write_fd: int) -> None:
+    def __init__(
+        self,
+        read_fd: int,
+        write_fd: int,
+        max_line_bytes: int = DEFAULT_LIMITS.max_message_bytes,
+    ) -> None:
         self.read_fd = read_fd
         self.write_fd = write_fd
-        self.buffer = LineBuffer()
+        self.buffer = LineBuffer(max_line_bytes)
         self.lines: list[Line] = []
         self.events: list[Event] = []  # of a message that the cold loop received but cannot handle
         self.is_at_end = False
         self._size = CHUNK_BYTES
 
     @classmethod
-    def take_over(cls) -> Pipe:
+    def take_over(cls, max_line_bytes: int = DEFAULT_LIMITS.max_message_bytes) -> Pipe:
         """Reserve stdin and stdout for messages.
 
         Anything else that writes to fd 1 (`print`, a C library, a child process) reaches stderr,
         and a child process reads an empty stdin.
         """
-        pipe = cls(os.dup(0), os.dup(1))
+        pipe = cls(os.dup(0), os.dup(1), max_line_bytes)
         for fd in (pipe.read_fd, pipe.write_fd):
             os.set_blocking(fd, True)  # the parent process may have made them non-blocking
         null = os.open(os.devnull, os.O_RDWR)
@@ -128,7 +129,7 @@ class Pipe:
         """Pass the oldest waiting line to the core; return the events that need a handler."""
         line = self.lines.pop(0)
         if type(line) is TruncatedLine:
-            text = f"a line is over {MAX_MESSAGE_BYTES} bytes"
+            text = f"a line is over {self.buffer.max_line_bytes} bytes"
             protocol.refuse(INVALID_REQUEST, text, id=find_leading_id(line))
             return []
         try:

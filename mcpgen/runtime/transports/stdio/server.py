@@ -21,21 +21,17 @@ from mcpgen.runtime.transports.stdio.pipe import CHUNK_BYTES, Pipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
-
     from mcpgen.runtime.package import ServerPackage
-
-DRAIN_TIMEOUT_SECONDS: Final = 30.0
 
 
 class _ShutdownRequested(Exception):  # noqa: N818  (a signal, not an error)
     """A shutdown signal arrived while the cold loop waited."""
 
 
-def serve_stdio(
-    package: ServerPackage, *, drain_timeout_seconds: float = DRAIN_TIMEOUT_SECONDS
-) -> int:
+def serve_stdio(package: ServerPackage, *, drain_timeout_seconds: float | None = None) -> int:
     """Serve one client on stdin and stdout until it disconnects; return the exit code.
+
+    `drain_timeout_seconds` is by default that of the settings.
 
     Raises:
         ConfigurationError: this is Windows, where asyncio cannot wait for a pipe.
@@ -45,7 +41,9 @@ def serve_stdio(
             "stdio is not supported on Windows yet, because asyncio cannot wait for a pipe there; "
             "start the server with --http"
         )
-    pipe = Pipe.take_over()
+    if drain_timeout_seconds is None:
+        drain_timeout_seconds = package.limits.drain_timeout_seconds
+    pipe = Pipe.take_over(package.limits.max_message_bytes)
     protocol = ServerProtocol(package.definition)
     shutdown = ShutdownSignals()
     try:

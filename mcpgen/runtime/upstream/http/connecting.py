@@ -8,17 +8,21 @@ import ipaddress
 import socket
 import ssl
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from itertools import chain, zip_longest
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from mcpgen.contract.limits import DEFAULT_LIMITS, Limits
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.upstream.errors import ConnectError
 from mcpgen.runtime.upstream.http.connection import Connection
 from mcpgen.runtime.upstream.http.messages import ClientCertificate
-from mcpgen.text.hosts import is_public_address
+from mcpgen.text.hosts import is_private, is_public_address
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.upstream.http.proxies import Proxy
 
 MAX_LOOKUPS: Final = 16  # of different hosts at once; each may occupy a thread until it ends
 
@@ -118,9 +122,6 @@ def load_client_certificate(context: ssl.SSLContext, certificate_file: str, key_
         raise ConfigurationError("the client certificate or its key cannot be read") from None
 
 
-CONNECT_SECONDS: Final = 5.0
-"""For the name and all addresses of a host together."""
-TLS_SECONDS: Final = 5.0
 _STAGGER_SECONDS: Final = 0.25  # before the next address is tried as well (RFC 8305, section 8)
 
 
@@ -133,13 +134,16 @@ class Origin:
     port: int
     allows_private: bool  # whether private addresses are allowed
     client_certificate: ClientCertificate | None
+    proxy: Proxy | None = None
 
 
 class Connector:
     """Opener of connections. Its only state are TLS settings and the lookups under way."""
 
-    def __init__(self, authority: Authority) -> None:
+    def __init__(self, authority: Authority, limits: Limits = DEFAULT_LIMITS) -> None:
         self._authority = authority
+        self._connect_seconds = limits.connect_timeout_seconds  # for the name and all addresses
+        self._tls_seconds = limits.tls_timeout_seconds
         self._resolver = Resolver()
         self._tls_contexts: dict[ClientCertificate | None, ssl.SSLContext] = {}
 
@@ -151,8 +155,10 @@ class Connector:
             ConfigurationError: a certificate file is invalid.
         """
         tls = self._get_tls_context(origin.client_certificate) if origin.is_secure else None
+        if origin.proxy is not None:
+            return await self._connect_through(origin.proxy, origin, tls, private_addresses_setting)
         try:
-            async with asyncio.timeout(CONNECT_SECONDS):
+            async with asyncio.timeout(self._connect_seconds):
                 addresses = await self._resolver.find_addresses(origin.host)
                 if not origin.allows_private:
                     addresses = _select_public(addresses, origin.host, private_addresses_setting)
@@ -160,35 +166,112 @@ class Connector:
         except TimeoutError:
             raise ConnectError(
                 "could not be sent: the API accepted no connection within "
-                f"{CONNECT_SECONDS:g} seconds."
+                f"{self._connect_seconds:g} seconds."
             ) from None
         except OSError:
             raise ConnectError("could not be sent: the API refused the connection.") from None
         return await self._start(opened, tls, origin.host)
 
-    async def _start(
-        self, opened: socket.socket, tls: ssl.SSLContext | None, host: str
+    async def _connect_through(
+        self, proxy: Proxy, origin: Origin, tls: ssl.SSLContext | None, setting: str
     ) -> Connection:
-        loop = asyncio.get_running_loop()
+        """Connect to the proxy, and through a tunnel to an origin with TLS.
+
+        The proxy resolves the name of the origin, so that only addresses are checked here.
+        """
+        from mcpgen.runtime.upstream.http.tunnel import make_proxy_error, open_tunnel
+
+        if not origin.allows_private and is_private(origin.host):
+            raise _make_private_error(origin.host, setting)
+        connection: Connection | None = None
         try:
-            async with asyncio.timeout(TLS_SECONDS):
-                _, connection = await loop.create_connection(
-                    Connection,
-                    sock=opened,
-                    ssl=tls,
-                    server_hostname=None if tls is None else host,
-                    ssl_handshake_timeout=None if tls is None else TLS_SECONDS + 1,
+            async with asyncio.timeout(self._connect_seconds):
+                opened = await self._open_socket(proxy)
+            connection = await self._start_with_proxy(opened, proxy)
+            if tls is not None:
+                async with asyncio.timeout(self._connect_seconds):
+                    await open_tunnel(connection, origin.host, origin.port, proxy)
+                await self._upgrade(connection, tls, origin.host)
+        except TimeoutError:
+            _abort(connection)
+            fault = f"did not connect within {self._connect_seconds:g} seconds"
+            raise make_proxy_error(proxy, fault, may_recover=True) from None
+        except OSError:
+            _abort(connection)
+            raise make_proxy_error(proxy, "cannot be reached", may_recover=True) from None
+        except BaseException:
+            _abort(connection)
+            raise
+        return connection
+
+    async def _start_with_proxy(self, opened: socket.socket, proxy: Proxy) -> Connection:
+        if not proxy.is_secure:
+            return await self._start(opened, None, proxy.host)
+        from mcpgen.runtime.upstream.http.tunnel import make_proxy_error
+
+        try:
+            return await self._start(opened, self._get_tls_context(None), proxy.host)
+        except ConnectError as error:
+            fault = "completed no TLS handshake, or its certificate is not trusted"
+            raise make_proxy_error(proxy, fault, may_recover=error.is_transient) from None
+
+    async def _open_socket(self, proxy: Proxy) -> socket.socket:
+        """Connect to the proxy, whose address the operator chose.
+
+        Raises:
+            OSError: it has no address, or refuses.
+        """
+        try:
+            addresses = await self._resolver.find_addresses(proxy.host)
+        except ConnectError:
+            raise OSError("unknown host") from None
+        return await _connect_to_first(_interleave(addresses), proxy.port)
+
+    async def _upgrade(self, connection: Connection, tls: ssl.SSLContext, host: str) -> None:
+        """Start TLS with the origin inside the tunnel."""
+        loop = asyncio.get_running_loop()
+        with self._convert_errors():
+            async with asyncio.timeout(self._tls_seconds):
+                upgraded = await loop.start_tls(
+                    connection.transport,
+                    connection,
+                    tls,
+                    server_hostname=host,
+                    ssl_handshake_timeout=self._tls_seconds + 1,
                 )
-                return connection
+        if upgraded is None:
+            raise ConnectError("could not be sent: the API refused the connection.")
+        connection.replace_transport(upgraded)
+
+    @contextlib.contextmanager
+    def _convert_errors(self) -> Iterator[None]:
+        """Convert the errors of a connection and its TLS handshake to `ConnectError`."""
+        try:
+            yield
         except TimeoutError:
             raise ConnectError(
                 "could not be sent: the API completed no TLS handshake within "
-                f"{TLS_SECONDS:g} seconds."
+                f"{self._tls_seconds:g} seconds."
             ) from None
         except ssl.SSLError as error:
             raise _make_handshake_error(error, self._authority.setting) from None
         except OSError:
             raise ConnectError("could not be sent: the API refused the connection.") from None
+
+    async def _start(
+        self, opened: socket.socket, tls: ssl.SSLContext | None, host: str
+    ) -> Connection:
+        loop = asyncio.get_running_loop()
+        with self._convert_errors():
+            async with asyncio.timeout(self._tls_seconds):
+                _, connection = await loop.create_connection(
+                    Connection,
+                    sock=opened,
+                    ssl=tls,
+                    server_hostname=None if tls is None else host,
+                    ssl_handshake_timeout=None if tls is None else self._tls_seconds + 1,
+                )
+        return connection
 
     def _get_tls_context(self, certificate: ClientCertificate | None) -> ssl.SSLContext:
         context = self._tls_contexts.get(certificate)
@@ -205,12 +288,21 @@ def _select_public(addresses: Sequence[str], host: str, setting: str) -> tuple[s
     public = tuple(it for it in addresses if is_public_address(ip_address(it)))
     if public:
         return public
+    raise _make_private_error(host, setting)
+
+
+def _make_private_error(host: str, setting: str) -> ConnectError:
     error = ConnectError(
         f"was not sent: the host `{host}` has a private address, which the API's document may not "
         f"select unless the operator of this server confirms it with {setting}."
     )
     error.is_transient = False
-    raise error
+    return error
+
+
+def _abort(connection: Connection | None) -> None:
+    if connection is not None:
+        connection.abort()
 
 
 def _interleave(addresses: Sequence[str]) -> list[str]:

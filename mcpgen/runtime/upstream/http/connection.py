@@ -70,6 +70,17 @@ class Connection(asyncio.Protocol):
         self._is_writing_paused = False
         self._wake()
 
+    # Called by the connector
+
+    @property
+    def transport(self) -> asyncio.Transport:
+        """The transport, for an upgrade to TLS."""
+        return self._transport
+
+    def replace_transport(self, transport: asyncio.Transport) -> None:
+        """Continue on the TLS transport that an upgrade returned."""
+        self._transport = transport
+
     # Called by the pool
 
     @property

@@ -6,12 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from mcpgen.contract.limits import DEFAULT_LIMITS
 from mcpgen.text.media_types import JSON_LINES, essence_of
 
 HeaderFields: TypeAlias = tuple[tuple[str, str], ...]
-
-MAX_RESPONSE_BYTES = 10 * 1024 * 1024
-STREAM_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +32,8 @@ class HttpRequest:
     url: str = field(repr=False)
     headers: HeaderFields = field(default=(), repr=False)
     body: bytes | None = field(default=None, repr=False)
-    max_response_bytes: int = MAX_RESPONSE_BYTES  # after decompression
-    stream_seconds: float = STREAM_SECONDS  # how long an endless response is read
+    max_response_bytes: int = DEFAULT_LIMITS.max_response_bytes  # after decompression
+    stream_seconds: float = DEFAULT_LIMITS.stream_seconds  # how long an endless response is read
     client_certificate: ClientCertificate | None = field(default=None, repr=False)
     private_addresses_setting: str = ""
     """The settings that would allow a private address, for the error; "" if it is allowed.

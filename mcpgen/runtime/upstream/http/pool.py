@@ -7,30 +7,34 @@ import contextlib
 import sys
 from typing import Final
 
+from mcpgen.contract.limits import Limits
 from mcpgen.runtime.upstream.http.connecting import Connector, Origin
 from mcpgen.runtime.upstream.http.connection import Connection
 
-MAX_CONNECTIONS: Final = 100  # of one origin
-MAX_IDLE_CONNECTIONS: Final = 100  # of all origins
-IDLE_SECONDS: Final = 4.0
-"""How long an idle connection stays open; common servers close one after five seconds."""
 MAX_IDLE_SECONDS: Final = 60.0  # if the API announces a longer time in `Keep-Alive`
+_MIN_SWEEP_SECONDS: Final = 0.1
 
 
 class _Place:
     """The connections of one origin."""
 
-    def __init__(self) -> None:
-        self.turns = asyncio.Semaphore(MAX_CONNECTIONS)
+    def __init__(self, max_connections: int) -> None:
+        self.turns = asyncio.Semaphore(max_connections)
         self.idle: list[Connection] = []
         self.users = 0  # requests that have a connection or wait for one
 
 
 class ConnectionPool:
-    """Pool that lends connections to requests."""
+    """Pool that lends connections to requests.
 
-    def __init__(self, connector: Connector) -> None:
+    An origin has at most `max_concurrent` connections, and as many of all origins may be idle.
+    """
+
+    def __init__(self, connector: Connector, limits: Limits) -> None:
         self._connector = connector
+        self._max_connections = limits.max_concurrent
+        # Common servers close an idle connection after five seconds.
+        self._idle_seconds = limits.idle_timeout_seconds
         self._places: dict[Origin, _Place] = {}
         self._in_use: set[Connection] = set()
         self._idle_count = 0
@@ -45,7 +49,7 @@ class ConnectionPool:
         """
         place = self._places.get(origin)
         if place is None:
-            place = self._places[origin] = _Place()
+            place = self._places[origin] = _Place(self._max_connections)
         place.users += 1
         try:
             await place.turns.acquire()
@@ -62,11 +66,15 @@ class ConnectionPool:
         self._in_use.add(connection)
         return connection
 
+    def find_idle_seconds(self, keep_alive: str) -> float:
+        """Return how long a connection may idle, from the value of a `Keep-Alive` field or ""."""
+        return parse_idle_seconds(keep_alive, self._idle_seconds)
+
     def release(self, origin: Origin, connection: Connection, *, idle_seconds: float) -> None:
         """Return a connection; keep it for `idle_seconds`, or close it if that is 0."""
         self._in_use.discard(connection)
         place = self._places[origin]
-        if idle_seconds > 0 and self._idle_count < MAX_IDLE_CONNECTIONS and connection.keep():
+        if idle_seconds > 0 and self._idle_count < self._max_connections and connection.keep():
             connection.idle_seconds = idle_seconds
             place.idle.append(connection)
             self._idle_count += 1
@@ -111,7 +119,9 @@ class ConnectionPool:
 
     def _schedule_sweep(self) -> None:
         loop = asyncio.get_running_loop()
-        self._sweep = loop.call_later(IDLE_SECONDS / 2, self._close_stale)
+        self._sweep = loop.call_later(
+            max(self._idle_seconds, _MIN_SWEEP_SECONDS) / 2, self._close_stale
+        )
 
     def _close_stale(self) -> None:
         self._sweep = None
@@ -131,11 +141,16 @@ class ConnectionPool:
             self._schedule_sweep()
 
 
-def parse_idle_seconds(keep_alive: str) -> float:
-    """Return how long a connection may idle, from the value of a `Keep-Alive` field or ""."""
+def parse_idle_seconds(keep_alive: str, default: float) -> float:
+    """Return how long a connection may idle, from the value of a `Keep-Alive` field or "".
+
+    A `default` of 0 is 0 for every connection.
+    """
+    if not default:
+        return 0.0
     for parameter in keep_alive.split(","):
         name, _, value = parameter.partition("=")
         if name.strip().lower() == "timeout":
             with contextlib.suppress(ValueError):
                 return min(max(float(int(value.strip()[:9])) - 1.0, 0.0), MAX_IDLE_SECONDS)
-    return IDLE_SECONDS
+    return default

@@ -5,33 +5,46 @@ from __future__ import annotations
 import asyncio
 import re
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from mcpgen.contract.limits import DEFAULT_LIMITS, Limits
 from mcpgen.runtime.upstream.errors import UpstreamError
 from mcpgen.runtime.upstream.http.connecting import Authority, Connector, Origin
 from mcpgen.runtime.upstream.http.exchange import exchange
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
-from mcpgen.runtime.upstream.http.pool import ConnectionPool, parse_idle_seconds
+from mcpgen.runtime.upstream.http.pool import ConnectionPool
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.upstream.http.proxies import Proxies, Proxy
 
 _SYSTEM: Final = Authority("SSL_CERT_FILE")  # which OpenSSL itself reads
 _URL: Final = re.compile(r"(https?)://([^/?#]+)(/[!-~]*|\?[!-~]*)?", re.IGNORECASE)
 _AUTHORITY: Final = re.compile(r"(?:\[([0-9A-Fa-f:.%]+)\]|([^\s@:\[\]]+))(?::([0-9]{1,5})?)?")
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE: Final = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
+_PROXY_CREDENTIALS_REQUIRED: Final = 407
 _WITHOUT_CONTENT: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
 class HttpSender:
     """HTTP client with a connection pool. Its `send` is a `Sender`.
 
-    No redirects, no cookies, no proxies from the environment, no `.netrc`, no re-quoting of URLs,
-    no retries. The caller sets the total deadline (`asyncio.timeout`); a request that
-    ends early closes its socket.
+    No redirects, no cookies, no `.netrc`, no re-quoting of URLs, no retries; proxies only if they
+    are passed. The caller sets the total deadline (`asyncio.timeout`); a request that ends early
+    closes its socket.
     """
 
-    def __init__(self, user_agent: str, *, authority: Authority = _SYSTEM) -> None:
+    def __init__(
+        self,
+        user_agent: str,
+        *,
+        authority: Authority = _SYSTEM,
+        limits: Limits = DEFAULT_LIMITS,
+        proxies: Proxies | None = None,
+    ) -> None:
         self._user_agent = user_agent
-        self._pool = ConnectionPool(Connector(authority))
+        self._proxies = proxies
+        self._pool = ConnectionPool(Connector(authority, limits), limits)
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request once and read its response to the end, within its bound.
@@ -46,30 +59,49 @@ class HttpSender:
         scheme, authority, target = url.groups()
         host, port, host_field = _split_authority(authority)
         is_secure = scheme.lower() == "https"
+        port = port or (443 if is_secure else 80)
+        proxy = None
+        if self._proxies is not None:
+            proxy = self._proxies.find(host, port, is_secure=is_secure)
         origin = Origin(
             is_secure,
             host,
-            port or (443 if is_secure else 80),
+            port,
             not request.private_addresses_setting,
             request.client_certificate if is_secure else None,
+            proxy,
         )
-        head = self._encode_head(request, target or "/", host_field)
+        asks_proxy = proxy if not is_secure else None
+        head = self._encode_head(request, target or "/", host_field, asks_proxy)
         connection = await self._pool.acquire(origin, request.private_addresses_setting)
         seconds = 0.0
         try:
             response, is_reusable = await exchange(connection, head, request)
             if is_reusable:
-                seconds = parse_idle_seconds(response.header("keep-alive"))
+                seconds = self._pool.find_idle_seconds(response.header("keep-alive"))
         finally:
             self._pool.release(origin, connection, idle_seconds=seconds)
+        if asks_proxy is not None and response.status == _PROXY_CREDENTIALS_REQUIRED:
+            from mcpgen.runtime.upstream.http.tunnel import make_status_error
+
+            raise make_status_error(asks_proxy, response.status)
         return response
 
-    def _encode_head(self, request: HttpRequest, target: str, host_field: str) -> bytes:
-        """Return the request line and header fields with the empty line."""
+    def _encode_head(
+        self, request: HttpRequest, target: str, host_field: str, proxy: Proxy | None
+    ) -> bytes:
+        """Return the request line and header fields with the empty line.
+
+        `proxy` is the proxy that reads this head (RFC 9112, section 3.2.2); None for the API.
+        """
         if not target.startswith("/"):
             target = f"/{target}"
         given = {name.lower() for name, _ in request.headers}
         fields = [("Host", host_field)]
+        if proxy is not None:
+            target = f"http://{host_field}{target}"
+            if proxy.authorization:
+                fields.append(("Proxy-Authorization", proxy.authorization))
         if "user-agent" not in given:
             fields.append(("User-Agent", self._user_agent))
         if "accept-encoding" not in given:

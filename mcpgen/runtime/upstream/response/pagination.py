@@ -10,11 +10,10 @@ from urllib.parse import unquote, unquote_plus, urlsplit
 
 from msgspec import Struct
 
+from mcpgen.contract.limits import DEFAULT_LIMITS
 from mcpgen.runtime.upstream.errors import UpstreamError
 from mcpgen.runtime.upstream.http.messages import HttpResponse, join_fields
 from mcpgen.runtime.upstream.request.parameters import percent_encode
-
-MAX_BYTES = 1024 * 1024  # of all pages; a model receives less than that anyway
 
 _LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[^\s;,=]+(?:\s*=\s*(?:\"[^\"]*\"|[^\s;,\"]*))?)*)")
 _NEXT = re.compile(r";\s*rel\s*=\s*+\"?(?:[^\";,]*\s)?next[\s\";,]?", re.IGNORECASE)
@@ -95,6 +94,7 @@ class Paging:
     rule: PaginationRule
     _pages: int | None  # at most; None if the caller requested only one
     _credentials: Collection[str]  # in the query: links may repeat them, and each request adds them
+    _max_bytes: int = DEFAULT_LIMITS.max_pages_bytes  # a model receives less than that anyway
     notes: tuple[str, ...] = ()
 
     async def gather(
@@ -103,7 +103,7 @@ class Paging:
         """Fetch the pages; return the last response, and the value with the items of all pages."""
         joined, fetched, size = list(self.rule.find_items(value)), 1, len(response.body)
         while (step := self._find_next_step(response, value, query)) is not None:
-            if fetched >= (self._pages or 1) or size > MAX_BYTES:
+            if fetched >= (self._pages or 1) or size > self._max_bytes:
                 self._report_rest(step, fetched)
                 break
             try:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
+from collections.abc import Iterable
+from functools import cached_property
 from urllib.parse import quote, quote_plus
 
 import msgspec
@@ -35,23 +37,41 @@ _TOKEN_SHAPES = re.compile(
 class Redactor:
     """Redactor of the secrets of one server and of text that looks like a token."""
 
-    def __init__(self, secrets: tuple[str, ...]) -> None:
+    def __init__(self, secrets: Iterable[str]) -> None:
         # A lone surrogate (a byte of the environment that is not UTF-8) cannot occur in JSON.
         known = {
             secret
             for secret in secrets
             if len(secret) >= _SHORTEST_SECRET and secret.encode(errors="ignore").decode() == secret
         }
+        self._known = frozenset(known)
         spellings = {spelling for secret in known for spelling in list_spellings(secret)}
-        spellings |= {_escape_json(spelling) for spelling in spellings}  # where JSON is text
-        self._pattern = _compile_pattern(spellings)
-        self._long_pattern = _compile_pattern(
-            {it for it in spellings if len(it) >= _SHORTEST_IN_NAMES}
-        )
-        self._raw = sorted((secret.encode() for secret in known), key=len, reverse=True)
-        self._encoded = tuple(sorted(map(_escape_json, spellings)))
+        self._spellings = spellings | {_escape_json(it) for it in spellings}  # where JSON is text
+        self._encoded = tuple(sorted(map(_escape_json, self._spellings)))
         self.has_secrets = bool(self._encoded)
         """Whether any secret is long enough to be masked."""
+
+    def extend(self, secrets: Iterable[str]) -> Redactor:
+        """Return a redactor that masks these secrets as well."""
+        added = Redactor(secrets)
+        added._known |= self._known
+        added._spellings |= self._spellings
+        added._encoded += self._encoded
+        added.has_secrets = bool(added._encoded)
+        return added
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str] | None:
+        # Compiling takes longer than to find out that most messages have no secret.
+        return _compile_pattern(self._spellings)
+
+    @cached_property
+    def _long_pattern(self) -> re.Pattern[str] | None:
+        return _compile_pattern({it for it in self._spellings if len(it) >= _SHORTEST_IN_NAMES})
+
+    @cached_property
+    def _raw(self) -> list[bytes]:
+        return sorted((secret.encode() for secret in self._known), key=len, reverse=True)
 
     def finds_in(self, data: bytes) -> bool:
         """Return whether encoded JSON contains a secret."""

@@ -172,14 +172,18 @@ def make_status_error(
     *,
     retry_after: float | None,
     credential_variables: tuple[str, ...],
+    advice: str = "",
 ) -> UpstreamStatusError:
-    """Return the error for a response with an error status, with a suggested next step."""
+    """Return the error for a response with an error status, with a suggested next step.
+
+    `advice` replaces the step for the statuses 401 and 403.
+    """
     status = response.status
     problem = _decode_problem(response)
     reason = _describe_reason(response, problem, redactor)
     phrase = _PHRASES.get(status, "")
     message = f"answered {status}{phrase}{': ' + reason if reason else '.'}"
-    step = _suggest_next_step(status, retry_after, credential_variables)
+    step = advice or _suggest_next_step(status, retry_after, credential_variables)
     if not message.endswith((".", "!", "?", "…")):
         message += "."
     return UpstreamStatusError(

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from mcpgen.runtime.state.store import MemoryStore, StoredEvent
-from mcpgen.runtime.transports.json_input import MAX_MESSAGE_BYTES
+from mcpgen.contract.limits import DEFAULT_LIMITS
+from mcpgen.runtime.state.session_store import MemorySessions, StoredEvent
 from tests.runtime.transports.http.test_legacy_sse import INITIALIZED, connect, post
 from tests.support.http_server import BOUND_SECONDS, Served, modern, request, run, tool_call
 
@@ -19,11 +19,16 @@ MODERN_HEADERS = {
     "mcp-name": "echo",
 }
 
+LONGEST = DEFAULT_LIMITS.max_message_bytes
+
 
 def test_an_oversized_content_length_is_rejected_without_reading_the_body() -> None:
     async def scenario(served: Served) -> None:
         response = await served.client.send(
-            "POST", b"", headers={"content-length": str(MAX_MESSAGE_BYTES + 1)}, ends=False
+            "POST",
+            b"",
+            headers={"content-length": str(LONGEST + 1)},
+            ends=False,
         ).complete()
         assert response.status == 413
         assert response.headers["connection"] == "close"
@@ -34,7 +39,7 @@ def test_an_oversized_content_length_is_rejected_without_reading_the_body() -> N
 @pytest.mark.parametrize("pieces", [1, 9])
 def test_an_oversized_body_is_rejected_when_it_exceeds_the_limit(pieces: int) -> None:
     async def scenario(served: Served) -> None:
-        piece = b" " * (MAX_MESSAGE_BYTES // pieces + 1)
+        piece = b" " * (LONGEST // pieces + 1)
         response = await served.client.send("POST", chunks=[piece] * pieces).complete()
         assert response.status == 413
 
@@ -43,7 +48,7 @@ def test_an_oversized_body_is_rejected_when_it_exceeds_the_limit(pieces: int) ->
 
 def test_a_body_of_the_maximum_size_is_accepted_in_several_chunks() -> None:
     async def scenario(served: Served) -> None:
-        body = json.dumps(modern("tools/call", ECHO)).encode().ljust(MAX_MESSAGE_BYTES)
+        body = json.dumps(modern("tools/call", ECHO)).encode().ljust(LONGEST)
         half = len(body) // 2
         chunks = [body[:half], body[half:], b""]
         exchange = served.client.send("POST", chunks=chunks, headers=MODERN_HEADERS)
@@ -199,7 +204,7 @@ def test_a_stream_is_bounded_in_bytes_but_keeps_its_newest_event() -> None:
             served.store.append_event(served.client.session_id, f"t{number}", big)
         assert await served.store.find_events_after(served.client.session_id, "s", 0) is None
 
-    run(scenario, store=MemoryStore(max_event_bytes=1000, max_streams=3))
+    run(scenario, store=MemorySessions(max_event_bytes=1000, max_streams=3))
 
 
 def test_an_internal_error_is_answered_with_500_and_logged_in_one_line(

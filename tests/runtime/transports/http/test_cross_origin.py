@@ -13,7 +13,9 @@ ALLOWED = HostCheck(allowed_origins=["https://app.example"])
 SHOWN = {
     "access-control-allow-origin": "https://app.example",
     "vary": "origin",
-    "access-control-expose-headers": "mcp-protocol-version, mcp-session-id, retry-after",
+    "access-control-expose-headers": (
+        "mcp-protocol-version, mcp-session-id, retry-after, www-authenticate"
+    ),
 }
 ASKED = "content-type, mcp-method, MCP-Name,mcp-param-region, x-other, authorization"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from mcpgen.runtime.process.memory_budget import MemoryBudget
-from mcpgen.runtime.state.store import MemoryStore, StoredEvent
+from mcpgen.runtime.state.session_store import MemorySessions, StoredEvent
 from mcpgen.runtime.transports.http import reply_stream
 from mcpgen.runtime.transports.http.connection_limits import (
     CALLING,
@@ -181,7 +181,7 @@ def test_stored_events_are_bounded_over_all_sessions() -> None:
         await store.evict(400.0)
         assert store._bytes == 0
 
-    run(scenario, store=MemoryStore(max_bytes=100))
+    run(scenario, store=MemorySessions(max_bytes=100))
 
 
 def from_address(client: Client, address: str) -> Client:

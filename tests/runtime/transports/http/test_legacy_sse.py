@@ -32,7 +32,7 @@ async def connect(served: Served) -> tuple[Exchange, str]:
     stream = served.client.send("GET", path="/sse", headers={"accept": "text/event-stream"})
     event = (await stream.until_events(1)).events[0]
     path, _, query = event["data"].partition("?")
-    assert (event["event"], path) == ("endpoint", "/messages")
+    assert (event["event"], path) == ("endpoint", f"{stream.prefix}/messages")
     return stream, query
 
 

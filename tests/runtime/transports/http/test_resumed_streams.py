@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from mcpgen.contract.limits import DEFAULT_LIMITS
 from mcpgen.runtime.protocol.messages import Change, Outgoing
-from mcpgen.runtime.state.store import MemoryStore, StoredEvent
+from mcpgen.runtime.state.session_store import MemorySessions, StoredEvent
 from mcpgen.runtime.transports.http.reply_stream import (
-    MAX_UNREAD,
     MAX_UNREAD_BYTES,
     ReplyStream,
     ResumableStream,
@@ -237,7 +237,7 @@ def test_resuming_the_stream_of_a_cancelled_call_ends_it() -> None:
     run(scenario)
 
 
-class SlowStore(MemoryStore):
+class SlowStore(MemorySessions):
     """A store that is asked over a network: `meanwhile` other things happen."""
 
     meanwhile: Callable[[], None]
@@ -272,11 +272,11 @@ def test_a_message_that_arrives_during_a_replay_is_sent_once() -> None:
 def test_a_client_that_does_not_read_loses_its_connection_but_not_its_stream() -> None:
     kept = []
     stream = ResumableStream("s", lambda _, event: kept.append(event), lambda: 0.0, primes=False)
-    for _ in range(MAX_UNREAD + 1):
+    for _ in range(DEFAULT_LIMITS.max_unread_events + 1):
         stream.put(Outgoing(b"{}", stream))
     assert stream.reader == 0
     assert not stream.pending
-    assert len(kept) == MAX_UNREAD + 1
+    assert len(kept) == DEFAULT_LIMITS.max_unread_events + 1
 
 
 def test_unread_events_are_bounded_in_bytes() -> None:

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -17,20 +18,18 @@ from typing import Any
 
 import pytest
 
+from mcpgen.contract.limits import DEFAULT_LIMITS
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.transports.http.connection import (
-    BODY_SECONDS,
-    HEAD_SECONDS,
-    KEEP_ALIVE_SECONDS,
     LINGER_SECONDS,
     MAX_HEAD_BYTES,
-    MAX_WIRE_BYTES,
-    UNREAD_SECONDS,
+    MAX_WIRE_RATIO,
 )
 from mcpgen.runtime.transports.http.host_check import HostCheck
 from mcpgen.runtime.transports.http.server import HttpServer, serve_http
-from mcpgen.runtime.transports.json_input import MAX_MESSAGE_BYTES
-from tests.support.http_server import BOUND_SECONDS, Clock, Served, make_served, modern
+from mcpgen.runtime.transports.http.tls import Certificate
+from tests.support.certificates import shared_key_pair
+from tests.support.http_server import BOUND_SECONDS, Clock, Served, make_served, modern, until
 from tests.support.paths import REPOSITORY
 from tests.support.stdio_process import write_package
 
@@ -81,15 +80,16 @@ class Wire:
 
     async def close(self) -> None:
         self._writer.close()
-        with contextlib.suppress(ConnectionError):
+        with contextlib.suppress(ConnectionError, ssl.SSLError):  # data that it no longer reads
             await self._writer.wait_closed()
 
 
 class Wires:
     """The connections that a test opens to a port, closed at its end."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, tls: ssl.SSLContext | None = None) -> None:
         self._port = port
+        self._tls = tls
         self._open: list[Wire] = []
 
     async def __aenter__(self) -> Wires:
@@ -100,7 +100,9 @@ class Wires:
             await wire.close()
 
     async def connect(self) -> Wire:
-        wire = Wire(*await asyncio.open_connection("127.0.0.1", self._port, limit=2**24))
+        wire = Wire(
+            *await asyncio.open_connection("127.0.0.1", self._port, limit=2**24, ssl=self._tls)
+        )
         self._open.append(wire)
         return wire
 
@@ -125,27 +127,32 @@ class Server:
         await until(lambda: len(self.http._connections) == count)
 
 
-async def until(condition: Callable[[], Any]) -> None:
-    """Wait until something that the server tells nobody has become so."""
-    loop = asyncio.get_running_loop()
-    became: asyncio.Future[None] = loop.create_future()
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run each test of `on_server` over HTTP and over HTTPS: their behavior is the same."""
+    if "on_server" in metafunc.function.__code__.co_names:
+        metafunc.parametrize("tls", ["http", "https"], indirect=True)
 
-    def look() -> None:
-        if condition():
-            became.set_result(None)
-        else:
-            loop.call_later(0.002, look)
 
-    look()
-    await asyncio.wait_for(became, BOUND_SECONDS)
+@pytest.fixture(autouse=True)
+def tls(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
+    """Have `on_server` serve HTTPS, if the parameter says so."""
+    if getattr(request, "param", "http") == "https":
+        certificate, key = shared_key_pair().write(tmp_path)
+        _tls["certificate"] = Certificate(str(certificate), str(key))
+    yield
+    _tls.clear()
+
+
+_tls: dict[str, Certificate] = {}
 
 
 def on_server(scenario: Callable[[Server], Coroutine[Any, Any, None]], **options: Any) -> None:
     async def bounded() -> None:
         served, clock = make_served(**options), Clock()
-        server = HttpServer(served.app, now=clock)
+        server = HttpServer(served.app, now=clock, **_tls)
         address = await server.listen("127.0.0.1", 0)
-        async with Wires(int(address.rpartition(":")[2])) as wires:
+        trusted = shared_key_pair().client_context() if _tls else None
+        async with Wires(int(address.rpartition(":")[2]), trusted) as wires:
             try:
                 running = Server(served, server, clock, wires)
                 await asyncio.wait_for(scenario(running), 3 * BOUND_SECONDS)
@@ -201,7 +208,7 @@ def test_pipelined_requests_are_answered_in_order() -> None:
 def test_an_oversized_body_is_rejected_while_it_is_sent() -> None:
     async def scenario(server: Server) -> None:
         wire = await server.connect()
-        wire.write(http(b" " * (MAX_MESSAGE_BYTES + 1)) + http())
+        wire.write(http(b" " * (DEFAULT_LIMITS.max_message_bytes + 1)) + http())
         assert (await wire.response())[0] == 413
         assert await wire.rest() == b""  # what follows is not read as a request
         await server.accepted(1)
@@ -211,12 +218,14 @@ def test_an_oversized_body_is_rejected_while_it_is_sent() -> None:
     on_server(scenario)
 
 
-@pytest.mark.parametrize("path", ["/health", "/mcp"])
-def test_a_response_to_head_is_sent_without_a_body(path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "status"), [("/health", 200), ("/livez", 200), ("/readyz", 200), ("/mcp", 405)]
+)
+def test_a_response_to_head_is_sent_without_a_body(path: str, status: int) -> None:
     async def scenario(server: Server) -> None:
         wire = await server.connect()
         wire.write(b"HEAD %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % path.encode())
-        assert (await wire.until(b"\r\n\r\n")).startswith(b"HTTP/1.1 40")
+        assert (await wire.until(b"\r\n\r\n")).startswith(b"HTTP/1.1 %d" % status)
         wire.write(http())
         assert (await wire.response())[0] == 200
 
@@ -281,10 +290,10 @@ def test_three_hundred_half_open_connections_are_closed_while_others_are_served(
         good = await server.connect()
         good.write(http())
         assert (await good.response())[0] == 200
-        server.pass_time(HEAD_SECONDS)
+        server.pass_time(DEFAULT_LIMITS.head_timeout_seconds)
         for wire in silent + in_head:
             assert await wire.rest() == b""
-        server.pass_time(BODY_SECONDS)
+        server.pass_time(DEFAULT_LIMITS.body_timeout_seconds)
         for wire in in_body:
             assert await wire.rest() == b""
         good.write(http())
@@ -299,12 +308,12 @@ def test_the_head_timeout_applies_to_later_requests() -> None:
         wire = await server.connect()
         wire.write(http())
         await wire.response()
-        server.pass_time(HEAD_SECONDS)  # idle between requests
+        server.pass_time(DEFAULT_LIMITS.head_timeout_seconds)  # idle between requests
         wire.write(http())
         assert (await wire.response())[0] == 200
         wire.write(http()[:50])
         await until(lambda: server.http._connections and _has_head(server))
-        server.pass_time(HEAD_SECONDS)
+        server.pass_time(DEFAULT_LIMITS.head_timeout_seconds)
         assert await wire.rest() == b""
 
     on_server(scenario)
@@ -317,7 +326,7 @@ def test_empty_lines_between_requests_do_not_keep_a_connection_open() -> None:
         await wire.response()
         wire.write(b"\r\n")
         await until(lambda: _has_head(server))
-        server.pass_time(HEAD_SECONDS - 1)
+        server.pass_time(DEFAULT_LIMITS.head_timeout_seconds - 1)
         wire.write(b"\r\n")
         await until(lambda: _head_bytes(server) == 4)
         server.pass_time(1)
@@ -331,10 +340,10 @@ def test_an_idle_connection_is_closed_after_the_keep_alive_timeout() -> None:
         wire = await server.connect()
         wire.write(http())
         await wire.response()
-        server.pass_time(KEEP_ALIVE_SECONDS - 1)
+        server.pass_time(DEFAULT_LIMITS.keep_alive_seconds - 1)
         wire.write(http())
         assert (await wire.response())[0] == 200
-        server.pass_time(KEEP_ALIVE_SECONDS)
+        server.pass_time(DEFAULT_LIMITS.keep_alive_seconds)
         assert await wire.rest() == b""
 
     on_server(scenario)
@@ -357,7 +366,7 @@ def test_the_body_timeout_applies_per_request() -> None:
         for _ in range(4):
             wire.write(request[:-10])
             await until(lambda: _in_body(server))
-            server.pass_time(BODY_SECONDS - 1)
+            server.pass_time(DEFAULT_LIMITS.body_timeout_seconds - 1)
             wire.write(request[-10:])
             assert (await wire.response())[0] == 200
         await wire.close()
@@ -377,7 +386,7 @@ def test_a_client_that_does_not_read_its_stream_is_cut_off() -> None:
         big = modern("tools/call", {"name": "big", "arguments": {"size": 20_000_000}})
         wire.write(http(json.dumps(big).encode(), name="big"))
         await until(lambda: _is_unread(server))
-        server.pass_time(UNREAD_SECONDS)
+        server.pass_time(DEFAULT_LIMITS.write_timeout_seconds)
         await server.accepted(0)
         await wire.close()
 
@@ -412,9 +421,13 @@ def test_a_connection_above_the_limit_gets_503_if_all_others_are_busy() -> None:
         for wire in busy:
             wire.write(http(hang, name="hang"))
         await until(lambda: len(server.served.dispatcher.calls) == 2)
-        refused = await (await server.connect()).rest()
-        assert refused.startswith(b"HTTP/1.1 503 ")
-        assert b"retry-after: 1" in refused
+        if _tls:  # no handshake for a connection that is refused
+            with pytest.raises(ConnectionError):
+                await server.connect()
+        else:
+            refused = await (await server.connect()).rest()
+            assert refused.startswith(b"HTTP/1.1 503 ")
+            assert b"retry-after: 1" in refused
         server.served.tools.go_on.set()
         for wire in busy:
             assert (await wire.response())[0] == 200
@@ -433,7 +446,10 @@ def test_a_connection_above_the_limit_gets_503_if_all_others_are_busy() -> None:
         pytest.param(http().replace(b"\r\nAccept", b"\r\n Accept", 1), 400, id="folded header"),
         pytest.param(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, id="TLS"),
         pytest.param(
-            http(b"1;" + b"x" * (MAX_WIRE_BYTES + 300_000), Transfer_Encoding="chunked"),
+            http(
+                b"1;" + b"x" * (MAX_WIRE_RATIO * DEFAULT_LIMITS.max_message_bytes + 300_000),
+                Transfer_Encoding="chunked",
+            ),
             400,
             id="endless chunk head",
         ),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpgen.runtime.protocol.messages import Change
-from mcpgen.runtime.state.store import MemoryStore
+from mcpgen.runtime.state.session_store import MemorySessions
 from tests.support.http_server import (
     LEGACY,
     MODERN,
@@ -388,7 +388,7 @@ def test_a_session_above_the_limit_ends_the_least_recently_used_one() -> None:
         for client in (first, third):
             assert (await client.post(tool_call("echo"))).status == 200
 
-    run(scenario, store=MemoryStore(max_sessions=2))
+    run(scenario, store=MemorySessions(max_sessions=2))
 
 
 def test_a_client_with_many_sessions_cannot_end_those_of_others() -> None:
@@ -400,7 +400,7 @@ def test_a_client_with_many_sessions_cannot_end_those_of_others() -> None:
         assert await store.find_session(many[-1], "", 1.0) is not None
         assert await store.evict(1.0) == many[:11]
 
-    run(scenario, store=MemoryStore(max_sessions=10))
+    run(scenario, store=MemorySessions(max_sessions=10))
 
 
 def test_using_a_session_protects_it_from_eviction() -> None:
@@ -415,7 +415,7 @@ def test_using_a_session_protects_it_from_eviction() -> None:
         assert (await first.post(tool_call("echo"))).status == 200
         assert len(served.store._sessions) == 2
 
-    run(scenario, store=MemoryStore(max_sessions=2))
+    run(scenario, store=MemorySessions(max_sessions=2))
 
 
 def test_a_session_is_found_only_for_its_principal() -> None:
@@ -428,7 +428,7 @@ def test_a_session_is_found_only_for_its_principal() -> None:
     run(scenario)
 
 
-async def _open(store: MemoryStore, principal: str, client: str = "") -> str:
+async def _open(store: MemorySessions, principal: str, client: str = "") -> str:
     from mcpgen.runtime.protocol.session import LegacySession
     from mcpgen.runtime.protocol.versions import ASSUMED_LEGACY
 

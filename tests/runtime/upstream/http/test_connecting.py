@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from mcpgen.contract.limits import Limits
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.upstream.errors import (
     ConnectError,
@@ -25,12 +26,11 @@ from mcpgen.runtime.upstream.errors import (
     MalformedResponseError,
     UpstreamError,
 )
-from mcpgen.runtime.upstream.http import connecting, pool
 from mcpgen.runtime.upstream.http.connecting import MAX_LOOKUPS, Authority, Resolver
 from mcpgen.runtime.upstream.http.connection import Connection
 from mcpgen.runtime.upstream.http.exchange import exchange
 from mcpgen.runtime.upstream.http.messages import HttpRequest
-from mcpgen.runtime.upstream.http.pool import IDLE_SECONDS, MAX_IDLE_SECONDS, parse_idle_seconds
+from mcpgen.runtime.upstream.http.pool import MAX_IDLE_SECONDS, parse_idle_seconds
 from mcpgen.runtime.upstream.http.sender import HttpSender
 from tests.support.event_loops import LOOPS
 
@@ -223,10 +223,10 @@ def test_a_blocked_resolver_delays_neither_other_requests_nor_the_exit(
         raise socket.gaierror
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
-    monkeypatch.setattr(connecting, "CONNECT_SECONDS", 0.3)
 
     async def attempt() -> None:
-        async with serving(OK) as (api, sender):
+        limits = Limits({"connect_timeout_seconds": 0.3})
+        async with serving(OK, limits=limits) as (api, sender):
             hung = [sender.send(HttpRequest("GET", api.url("hung.example"))) for _ in range(50)]
             healthy = sender.send(HttpRequest("GET", api.url()))
             *failed, served = await asyncio.gather(*hung, healthy, return_exceptions=True)
@@ -352,13 +352,9 @@ def test_data_received_before_the_request_is_rejected(run: Run) -> None:
     run(attempt(b"", DisconnectedError))
 
 
-def test_an_idle_connection_is_closed_after_its_timeout(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pool, "IDLE_SECONDS", 0.1)
-
+def test_an_idle_connection_is_closed_after_its_timeout(run: Run) -> None:
     async def attempt() -> None:
-        async with serving(OK) as (api, sender):
+        async with serving(OK, limits=Limits({"idle_timeout_seconds": 0.1})) as (api, sender):
             await sender.send(HttpRequest("GET", api.url()))
             async with asyncio.timeout(10):
                 await api.closed.wait()
@@ -367,22 +363,24 @@ def test_an_idle_connection_is_closed_after_its_timeout(
 
 
 def test_the_idle_timeout_follows_the_keep_alive_header() -> None:
-    assert parse_idle_seconds("") == IDLE_SECONDS
-    assert parse_idle_seconds("max=5") == IDLE_SECONDS
-    assert parse_idle_seconds("timeout=x") == IDLE_SECONDS
-    assert parse_idle_seconds("max=9, Timeout=15") == 14
-    assert parse_idle_seconds("timeout=1") == 0
-    assert parse_idle_seconds("timeout=-5") == 0
-    assert parse_idle_seconds("timeout=" + "9" * 5000) == MAX_IDLE_SECONDS
+    assert parse_idle_seconds("", 4) == 4
+    assert parse_idle_seconds("max=5", 4) == 4
+    assert parse_idle_seconds("timeout=x", 4) == 4
+    assert parse_idle_seconds("max=9, Timeout=15", 4) == 14
+    assert parse_idle_seconds("timeout=1", 4) == 0
+    assert parse_idle_seconds("timeout=-5", 4) == 0
+    assert parse_idle_seconds("timeout=" + "9" * 5000, 4) == MAX_IDLE_SECONDS
+
+
+def test_without_idle_time_no_connection_is_kept() -> None:
+    assert parse_idle_seconds("timeout=15", 0) == 0
 
 
 def test_connections_to_one_origin_are_bounded_and_a_cancelled_wait_frees_its_turn(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+    run: Run,
 ) -> None:
-    monkeypatch.setattr(pool, "MAX_CONNECTIONS", 2)
-
     async def attempt() -> None:
-        async with serving(b"") as (api, sender):
+        async with serving(b"", limits=Limits({"max_concurrent": 2})) as (api, sender):
             request = HttpRequest("GET", api.url())
             tasks = [asyncio.create_task(sender.send(request)) for _ in range(5)]
             await api.arrived.acquire()
@@ -559,12 +557,10 @@ def test_the_certificate_is_verified_against_the_host_name(
     run(over_tls(certificate, act))
 
 
-def test_an_incomplete_tls_handshake_times_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connecting, "TLS_SECONDS", 0.3)
-
+def test_an_incomplete_tls_handshake_times_out(run: Run) -> None:
     async def attempt() -> None:
         with socket.create_server(("127.0.0.1", 0)) as listener:
-            sender = HttpSender("test")
+            sender = HttpSender("test", limits=Limits({"tls_timeout_seconds": 0.3}))
             url = f"https://127.0.0.1:{listener.getsockname()[1]}/"
             with pytest.raises(ConnectError, match=r"TLS handshake within 0\.3") as late:
                 await sender.send(HttpRequest("POST", url))

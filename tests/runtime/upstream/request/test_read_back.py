@@ -12,8 +12,8 @@ from msgspec import convert
 
 from mcpgen.absent import ABSENT
 from mcpgen.jsonschema.schemas import Schemas
-from mcpgen.runtime.auth.schemes import AppliedCredentials
 from mcpgen.runtime.errors import InvalidArgumentsError
+from mcpgen.runtime.upstream.auth.schemes import AppliedCredentials
 from mcpgen.runtime.upstream.client import assemble
 from mcpgen.runtime.upstream.request.building import build_parts
 from mcpgen.runtime.upstream.request.rules import RequestRules

@@ -124,3 +124,30 @@ def test_a_manifest_that_is_rejected_is_reported(
     manifest.write_text(manifest.read_text() + "\nunknown: 1\n")
     assert run(["tools", str(petstore), "--explain", "list_pets"]) == 3
     assert "unknown" in capsys.readouterr().err
+
+
+def test_the_source_of_a_credential_is_shown_with_its_line(
+    petstore: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (petstore / "mcpgen.yaml").open("a") as manifest:
+        manifest.write("credentials:\n  api_key: {from: header, header: X-Shop-Key}\n")
+    found = explained(petstore, "get_pet", capsys)
+    shown = found["credentials.api_key"]
+    assert shown["value"] == "header X-Shop-Key"
+    assert shown["line"] == line_of(petstore, "api_key: {from")
+    assert not any(
+        name.startswith("credentials.") for name in explained(petstore, "delete_pet", capsys)
+    )
+
+
+def test_a_limit_of_the_whole_server_is_shown_with_its_line(
+    petstore: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (petstore / "mcpgen.yaml").write_text(
+        "server: {name: petstore}\nsources: [{document: openapi.yaml}]\n"
+        "limits:\n  timeout_seconds: 20\noperations: {listPets: {retry: {attempts: 1}}}\n"
+    )
+    settings = explained(petstore, "list_pets", capsys)
+    found = settings["timeout_seconds"]
+    assert (found["value"], found["from"], found["line"]) == (20, "manifest", 4)
+    assert settings["retry.attempts"]["value"] == 1

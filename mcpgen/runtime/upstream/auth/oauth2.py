@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-from urllib.parse import quote_plus, urlencode, urljoin, urlsplit
-
-import msgspec
+from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import urljoin
 
 from mcpgen.contract.base_url import BaseUrls, UnconfirmedOriginError
 from mcpgen.contract.needs import sufficient_parts
-from mcpgen.runtime.auth.schemes import AppliedCredentials, make_authorization
-from mcpgen.runtime.auth.values import TOKEN, read_value
 from mcpgen.runtime.content import JsonObject
-from mcpgen.runtime.errors import ConfigurationError, ToolError
-from mcpgen.runtime.upstream.errors import UpstreamError
-from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, Sender
+from mcpgen.runtime.startup.values import read_value
+from mcpgen.runtime.upstream.auth.schemes import AppliedCredentials, make_authorization
+from mcpgen.runtime.upstream.auth.token_endpoint import (
+    ClientIdentity,
+    check_url,
+    fetch_metadata,
+    make_form_request,
+    request_token,
+)
+from mcpgen.runtime.upstream.http.messages import Sender
 from mcpgen.runtime.upstream.resilience import ConcurrencyLimit
 
-_MAX_ANSWER_BYTES = 64 * 1024
-_DEFAULT_LIFETIME = 300.0  # of a token whose issuer does not tell
-_LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
-_WELL_KNOWN = "/.well-known/openid-configuration"
+if TYPE_CHECKING:
+    from mcpgen.runtime.auth.access import Access
 
 
 class OAuth2Scheme:
@@ -72,6 +72,8 @@ class OAuth2Scheme:
         self._turns: dict[str, ConcurrencyLimit] = {}  # by scopes; one fetch at a time
         self._discovered = ""
 
+    belongs_to_callers: ClassVar[bool] = False
+
     @property
     def fetches_tokens(self) -> bool:
         """Whether `apply` requests a token: one can be fetched, and none is configured."""
@@ -109,7 +111,16 @@ class OAuth2Scheme:
         urls = (flow.get("refreshUrl") or flow.get("tokenUrl") for flow in [*flows, own])
         return next(filter(None, urls), "")
 
-    async def apply(self, send: Sender, scopes: Sequence[str]) -> AppliedCredentials:
+    def is_available(self, access: Access | None) -> bool:  # noqa: ARG002  (as of `SecurityScheme`)
+        """Return whether a request can be sent with this scheme: `is_configured`."""
+        return self.is_configured
+
+    async def apply(
+        self,
+        send: Sender,
+        scopes: Sequence[str],
+        access: Access | None = None,  # noqa: ARG002  (as of `SecurityScheme`)
+    ) -> AppliedCredentials:
         """Return the header with an access token for these scopes.
 
         Raises:
@@ -129,7 +140,11 @@ class OAuth2Scheme:
             turns.release()
         return make_authorization("Bearer", token)
 
-    def forget(self) -> bool:
+    def forget(
+        self,
+        access: Access | None = None,  # noqa: ARG002  (as of `SecurityScheme`)
+        applied: AppliedCredentials | None = None,  # noqa: ARG002
+    ) -> bool:
         """Drop fetched tokens; return False for a configured access token, which stays."""
         if self._access_token:
             return False
@@ -144,30 +159,17 @@ class OAuth2Scheme:
             form = {"grant_type": "refresh_token", "refresh_token": self._refresh_token}
         if scope:
             form["scope"] = scope
-        headers = [
-            ("Content-Type", "application/x-www-form-urlencoded"),
-            ("Accept", "application/json"),
-        ]
-        if self._client_id and self._client_secret:
-            # RFC 6749, section 2.3.1: both are form-encoded before they are joined.
-            pair = f"{quote_plus(self._client_id)}:{quote_plus(self._client_secret)}"
-            headers.append(("Authorization", f"Basic {b64encode(pair.encode()).decode()}"))
-        elif self._client_id:
-            form["client_id"] = self._client_id
-        request = HttpRequest(
-            "POST",
+        request = make_form_request(
             url,
-            tuple(headers),
-            urlencode(form).encode(),
+            form,
+            ClientIdentity(self._client_id, self._client_secret),
             private_addresses_setting=self._base_urls.private_addresses_setting_of(url),
         )
-        answer = _read_grant(await _send(send, request), self.variables)
-        token: str = answer["access_token"]
+        grant = await request_token(send, request, variables=self.variables)
+        token, lifetime = grant.access_token, grant.lifetime_seconds
         # Some issuers give a new refresh token each time, and then only that one is good.
-        rotated = answer.get("refresh_token")
-        if self._refresh_token and isinstance(rotated, str) and rotated:
-            self._refresh_token = rotated
-        lifetime = _read_lifetime(answer)
+        if self._refresh_token and grant.refresh_token:
+            self._refresh_token = grant.refresh_token
         self._tokens[scope] = (token, self._clock() + lifetime - min(60.0, lifetime / 5))
         return token
 
@@ -178,7 +180,7 @@ class OAuth2Scheme:
             url = self._discovered = await self._discover(send)
         if "://" not in url:
             url = urljoin(f"{self._base_urls.base_url()}/", url)
-        _check_token_url(url)
+        check_url(url)
         self._check_confirmed(url)
         return url
 
@@ -199,87 +201,7 @@ class OAuth2Scheme:
 
     async def _discover(self, send: Sender) -> str:
         self._check_confirmed(self._discovery_url)
-        url = _check_token_url(self._discovery_url)
+        url = check_url(self._discovery_url)
         private = self._base_urls.private_addresses_setting_of(url)
-        response = await _send(send, HttpRequest("GET", url, private_addresses_setting=private))
-        metadata = _decode_object(response) if response.status == 200 else {}
-        endpoint = metadata.get("token_endpoint")
-        if not isinstance(endpoint, str):
-            raise ToolError(
-                "The API's OpenID Connect discovery gave no token endpoint, so nothing was sent."
-            )
-        _check_issuer(url, metadata.get("issuer"))
+        endpoint: str = (await fetch_metadata(send, url, private))["token_endpoint"]
         return endpoint
-
-
-def _check_token_url(url: str) -> str:
-    """Return a URL that may receive credentials: https, or this machine."""
-    try:
-        parts = urlsplit(url)
-        is_valid = url.isascii() and url.isprintable() and " " not in url and parts.port != 0
-    except ValueError:  # an unfinished IPv6 address, a port that is no number or too large
-        is_valid = False
-    if not is_valid:
-        raise ConfigurationError("the token URL of the API is invalid")
-    is_local = parts.scheme == "http" and parts.hostname in _LOCAL_HOSTS
-    if not is_local and (parts.scheme != "https" or not parts.hostname):
-        raise ConfigurationError(
-            "the token URL of the API is not https, so no secret is sent there"
-        )
-    if parts.username or parts.fragment:
-        raise ConfigurationError("the token URL of the API has a user or a fragment in it")
-    return url
-
-
-def _check_issuer(discovery_url: str, issuer: object) -> None:
-    """Check the issuer of discovery metadata (OpenID Connect Discovery 1.0, section 4.3)."""
-    # The token endpoint of another issuer may be an attacker's. The discovery URL omits a "/" at
-    # the end of the issuer (section 4.1), and one without the well-known suffix implies no issuer.
-    expected, is_well_known, _ = discovery_url.partition(_WELL_KNOWN)
-    if is_well_known and issuer not in (expected, f"{expected}/"):
-        is_shown = isinstance(issuer, str) and issuer.isprintable() and len(issuer) < 300
-        told = f"`{issuer}`" if is_shown else "none"
-        raise ToolError(
-            f"The API's OpenID Connect discovery is that of `{expected}` and names as its issuer "
-            f"{told}, so no secret was sent to its token endpoint."
-        )
-
-
-async def _send(send: Sender, request: HttpRequest) -> HttpResponse:
-    try:
-        return await send(request)
-    except UpstreamError as error:
-        raise ToolError(f"No access token: the token request {error}") from None
-
-
-def _decode_object(response: HttpResponse) -> dict[str, Any]:
-    if len(response.body) > _MAX_ANSWER_BYTES:
-        return {}
-    try:
-        decoded = msgspec.json.decode(response.body)
-    except (ValueError, RecursionError):
-        return {}
-    return decoded if isinstance(decoded, dict) else {}
-
-
-def _read_grant(response: HttpResponse, variables: tuple[str, ...]) -> dict[str, Any]:
-    """Return the token response if it contains a valid token (RFC 6749, section 5)."""
-    answer = _decode_object(response)
-    token = answer.get("access_token")
-    if response.status == 200 and isinstance(token, str) and token and TOKEN.match(token):
-        return answer
-    code = answer.get("error")
-    is_code = isinstance(code, str) and code.isascii() and code.isprintable() and len(code) < 50
-    told = f" (`{code}`)" if is_code else ""
-    raise ToolError(
-        f"No access token: its issuer returned status {response.status}{told}. The operator "
-        f"of this server can check {' and '.join(variables)}."
-    )
-
-
-def _read_lifetime(answer: Mapping[str, Any]) -> float:
-    try:
-        lifetime = float(answer.get("expires_in", _DEFAULT_LIFETIME))
-    except (TypeError, ValueError):
-        return _DEFAULT_LIFETIME
-    return lifetime if 0 < lifetime < float("inf") else _DEFAULT_LIFETIME

@@ -5,12 +5,15 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
-from mcpgen.runtime.auth.values import is_set, read_value
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.startup.values import is_set, read_value
 from mcpgen.runtime.upstream.http.messages import ClientCertificate, Sender
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.auth.access import Access
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -41,7 +44,62 @@ class AppliedCredentials:
         )
 
 
-_PLACES: Final = {"header": "headers", "query": "query", "cookie": "cookies"}
+class SecurityScheme(Protocol):
+    """A security scheme with the source of its credential.
+
+    `access` is what the caller brings; None over stdio.
+    """
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether the server has what it needs; callers may have to bring more."""
+
+    @property
+    def belongs_to_callers(self) -> bool:
+        """Whether each caller has a credential of their own."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables in use; if none is set, those to set."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """All values of the server that must never be shown; not those of callers."""
+
+    @property
+    def fetches_tokens(self) -> bool:
+        """Whether `apply` requests a token that `secrets` has afterwards."""
+
+    @property
+    def unconfirmed_url(self) -> str:
+        """The unconfirmed URL that `apply` would send secrets to; "" if there is none."""
+
+    def is_available(self, access: Access | None) -> bool:
+        """Return whether a request of this caller can be sent with the scheme."""
+
+    async def apply(
+        self, send: Sender, scopes: Sequence[str], access: Access | None = None
+    ) -> AppliedCredentials:
+        """Return the credentials of a request; raise ToolError if there are none."""
+
+    def forget(
+        self, access: Access | None = None, applied: AppliedCredentials | None = None
+    ) -> bool:
+        """Drop the tokens that were applied; return whether new ones can be fetched."""
+
+
+class CallerScheme(SecurityScheme, Protocol):
+    """A security scheme whose credentials belong to callers."""
+
+    def explain_missing(self, access: Access | None) -> str:
+        """Return a sentence on what the caller or the operator can do."""
+
+    def explain_refused(self, status: int) -> str:
+        """Return a sentence for a response of the API with status 401 or 403."""
+
+
+PLACES: Final = {"header": "headers", "query": "query", "cookie": "cookies"}
+"""The field of `AppliedCredentials` for each location of an API key."""
 _PARTS: Final = {
     "apiKey": ("value",),
     "http": ("value",),
@@ -61,7 +119,7 @@ def make_scheme(
     """
     kind = description["type"]
     http_scheme: str = description["scheme"] if kind == "http" else ""
-    place = _PLACES[description["in"]] if kind == "apiKey" else ""
+    place = PLACES[description["in"]] if kind == "apiKey" else ""
     is_basic = http_scheme.lower() == "basic"
     parts = _PARTS.get("http basic" if is_basic else kind)
     if parts is None:
@@ -101,6 +159,7 @@ class StaticScheme:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     fetches_tokens: ClassVar[bool] = False
+    belongs_to_callers: ClassVar[bool] = False
     unconfirmed_url: ClassVar[str] = ""  # `apply` sends no secrets anywhere
 
     @property
@@ -108,10 +167,23 @@ class StaticScheme:
         """Whether the environment has all that the scheme needs."""
         return self.applied is not None
 
-    async def apply(self, send: Sender, scopes: Sequence[str]) -> AppliedCredentials:  # noqa: ARG002  (as of `OAuth2Scheme`)
+    def is_available(self, access: Access | None) -> bool:  # noqa: ARG002  (as of `SecurityScheme`)
+        """Return whether a request can be sent with this scheme: `is_configured`."""
+        return self.applied is not None
+
+    async def apply(
+        self,
+        send: Sender,  # noqa: ARG002  (as of `SecurityScheme`)
+        scopes: Sequence[str],  # noqa: ARG002
+        access: Access | None = None,  # noqa: ARG002
+    ) -> AppliedCredentials:
         """Return the credentials, which are the same for every request."""
         return self.applied or AppliedCredentials()
 
-    def forget(self) -> bool:
+    def forget(
+        self,
+        access: Access | None = None,  # noqa: ARG002  (as of `SecurityScheme`)
+        applied: AppliedCredentials | None = None,  # noqa: ARG002
+    ) -> bool:
         """Return False: a static scheme has no token to renew."""
         return False

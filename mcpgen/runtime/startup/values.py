@@ -74,13 +74,14 @@ def read_value(
             f"{variable} cannot be sent: the security scheme is invalid, since {fault}",
             setting=variable,
         )
-    value = read_variable(environ, variable, allowed=_select_pattern(description, part))
+    value = read_variable(environ, variable, allowed=select_pattern(description, part))
     if part == "username" and ":" in value:
         raise ConfigurationError(f"{variable} must not have a colon (RFC 7617)", setting=variable)
     return value
 
 
-def _select_pattern(description: JsonObject, part: str) -> re.Pattern[str]:
+def select_pattern(description: JsonObject, part: str) -> re.Pattern[str]:
+    """Return the pattern of values that can be sent as one part of a security scheme."""
     kind = description["type"]
     if kind in ("oauth2", "openIdConnect"):
         return TOKEN

@@ -1,0 +1,541 @@
+"""Settings of the runtime: one row each, for the runtime, the generator and the docs.
+
+The settings of one server (base URLs, credentials, values of parameters) are in its contract. A row
+here is the only place that has the name, the bounds and the description of a setting, and its
+default unless that is a limit (`contract.limits`). `--help`, `.env.example`, the README,
+`--check-env`, `server.json` and `docs/` read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from mcpgen.contract.limits import DEFAULT_LIMITS
+from mcpgen.contract.setting_kinds import ServerSetting
+
+GROUPS: Final = {
+    "api": "Requests to the API",
+    "calls": "Calls of clients",
+    "http": "HTTP server",
+    "authorization": "Authorization of callers",
+    "credentials": "Credentials of users",
+    "state": "State and replicas",
+    "telemetry": "Logs and telemetry",
+}
+"""Headings of the settings, by group, in the order in which they are listed."""
+
+_DAY: Final = 86_400
+
+
+def _limit(
+    name: str,
+    group: str,
+    minimum: float,
+    maximum: float,
+    description: str,
+    *,
+    option: str = "",
+    for_users: bool = False,
+) -> ServerSetting:
+    """Return the setting of a limit of `contract.limits`, which has its default."""
+    default = getattr(DEFAULT_LIMITS, name)
+    is_integer = isinstance(default, int)
+    return ServerSetting(
+        name.upper(),
+        group,
+        "integer" if is_integer else "number",
+        description,
+        str(default) if is_integer else f"{default:g}",
+        minimum,
+        maximum,
+        option=option,
+        over_http=group == "http",
+        limit=name,
+        applies_to="requests" if group == "api" else "",
+        for_users=for_users,
+    )
+
+
+SERVER_SETTINGS: Final = (
+    ServerSetting(
+        "ALLOW_PRIVATE",
+        "api",
+        "switch",
+        "`1` permits private addresses in URLs of the document: this machine, an internal network.",
+        choices=("0", "1", "false", "true"),
+        applies_to="contract",
+        in_contract="document_urls",
+    ),
+    ServerSetting(
+        "CA_FILE",
+        "api",
+        "text",
+        "Path of a CA certificate (PEM) that is trusted in addition to those of the system.",
+        applies_to="contract",
+        in_contract="requests",
+    ),
+    ServerSetting(
+        "PROXY",
+        "api",
+        "proxy",
+        "Proxy for requests to the API: `http://USER:PASSWORD@HOST:PORT`, or `https://…`. By"
+        " default, those of HTTPS_PROXY and HTTP_PROXY. NO_PROXY lists the hosts without one.",
+        secret=True,
+        applies_to="requests",
+        for_users=True,
+    ),
+    _limit(
+        "timeout_seconds",
+        "api",
+        0.1,
+        3600,
+        "Time for one call of the API, with its wait, access token and attempts.",
+        for_users=True,
+    ),
+    _limit(
+        "connect_timeout_seconds",
+        "api",
+        0.1,
+        300,
+        "Time to resolve the API's name and to connect, also through a proxy.",
+    ),
+    _limit("tls_timeout_seconds", "api", 0.1, 300, "Time for a TLS handshake with the API."),
+    _limit(
+        "idle_timeout_seconds",
+        "api",
+        0,
+        300,
+        "How long an idle connection to the API stays open, unless its `Keep-Alive` says"
+        " otherwise. `0` closes it after each request.",
+    ),
+    _limit(
+        "stream_seconds",
+        "api",
+        0.1,
+        3600,
+        "How long a stream of events or lines of the API is read, before it is cut off.",
+    ),
+    _limit(
+        "max_attempts",
+        "api",
+        1,
+        10,
+        "Attempts of a request that may be repeated, the first one included.",
+    ),
+    _limit(
+        "max_concurrent",
+        "api",
+        1,
+        10_000,
+        "Requests to one origin of the API at a time; also the connections to it.",
+    ),
+    _limit(
+        "max_queued",
+        "api",
+        0,
+        100_000,
+        "Requests that wait for one origin of the API. Others fail at once.",
+    ),
+    _limit(
+        "circuit_requests",
+        "api",
+        1,
+        1_000_000,
+        "Requests in the window before the circuit breaker may open: it does when more than half"
+        " of them failed.",
+    ),
+    _limit("circuit_window_seconds", "api", 0.1, 3600, "The window of the circuit breaker."),
+    _limit(
+        "circuit_rest_seconds",
+        "api",
+        0.1,
+        3600,
+        "How long an open circuit breaker refuses calls, before one of them tests the API.",
+    ),
+    _limit(
+        "max_response_bytes",
+        "api",
+        1024,
+        256 * 1024 * 1024,
+        "Longest response of the API, decompressed. A call may take three times as much memory.",
+    ),
+    _limit(
+        "max_pages",
+        "api",
+        1,
+        1000,
+        "Pages of a list that one call may read, however many it asks for.",
+    ),
+    _limit(
+        "max_pages_bytes",
+        "api",
+        1024,
+        256 * 1024 * 1024,
+        "Bytes of the pages of a list after which one call reads no further page.",
+    ),
+    ServerSetting(
+        "RATE_LIMIT",
+        "calls",
+        "rate",
+        "Calls that one caller may make: `60/minute`. By default, any number.",
+    ),
+    _limit(
+        "max_result_tokens",
+        "calls",
+        250,
+        25_000_000,
+        "Longest text of a result, estimated at 4 characters a token. What is longer is cut.",
+        for_users=True,
+    ),
+    _limit("max_calls", "calls", 1, 100_000, "Calls in flight, of all clients."),
+    _limit(
+        "max_message_bytes", "calls", 64 * 1024, 64 * 1024 * 1024, "Longest message of a client."
+    ),
+    _limit(
+        "max_buffered_bytes",
+        "calls",
+        1024 * 1024,
+        64 * 1024**3,
+        "Memory for large responses of the API and for what clients have not read or not sent yet;"
+        " the arguments of calls in flight may take as much again.",
+    ),
+    _limit(
+        "client_timeout_seconds",
+        "calls",
+        1,
+        86_400,
+        "How long a call waits for an answer of its client, such as the user's to a question, in"
+        " MCP revisions before 2026-07-28.",
+    ),
+    _limit(
+        "question_timeout_seconds",
+        "calls",
+        1,
+        86_400,
+        "The same since MCP 2026-07-28, where the client stores the state of the call.",
+    ),
+    _limit(
+        "drain_timeout_seconds",
+        "calls",
+        0,
+        86_400,
+        "How long calls may finish after SIGTERM, or after the client has left.",
+        option="--drain-timeout",
+    ),
+    ServerSetting(
+        "FILE_ROOTS",
+        "calls",
+        "text",
+        "Folders whose files may be sent as arguments (`file:` URIs), separated as in PATH. By"
+        " default, none.",
+        applies_to="contract",
+        in_contract="files",
+    ),
+    ServerSetting(
+        "TOOLSET",
+        "calls",
+        "text",
+        "Toolsets to list instead of the search tools, separated by commas. Same as `--toolset`.",
+        option="--toolset",
+        applies_to="contract",
+        in_contract="toolsets",
+    ),
+    ServerSetting(
+        "PRE_STOP_DELAY_SECONDS",
+        "http",
+        "number",
+        "How long to serve on after SIGTERM while `/readyz` returns 503, so that load balancers"
+        " send no more requests.",
+        "0",
+        maximum=_DAY,
+        option="--pre-stop-delay",
+        over_http=True,
+    ),
+    _limit(
+        "max_connections",
+        "http",
+        1,
+        1_000_000,
+        "Open connections of clients, within the limit of the process on open files.",
+    ),
+    _limit("head_timeout_seconds", "http", 0.1, 3600, "Time for the head of a request."),
+    _limit("body_timeout_seconds", "http", 0.1, 3600, "Time for the body of a request."),
+    _limit(
+        "write_timeout_seconds",
+        "http",
+        0.1,
+        3600,
+        "Time for a client to read 16 KiB of a response, before its connection is closed.",
+    ),
+    _limit(
+        "keep_alive_seconds",
+        "http",
+        0.1,
+        86_400,
+        "How long an idle connection of a client stays open; longer than a proxy in front of the"
+        " server keeps it.",
+    ),
+    _limit(
+        "ping_seconds",
+        "http",
+        1,
+        3600,
+        "Time between two comments on a silent stream, which keep proxies from closing it.",
+    ),
+    _limit(
+        "max_sessions",
+        "http",
+        1,
+        10_000_000,
+        "Sessions of MCP revisions before 2026-07-28. For a further one, the one unused longest"
+        " ends.",
+    ),
+    _limit("session_timeout_seconds", "http", 1, 30 * _DAY, "How long a session may be idle."),
+    _limit(
+        "max_events",
+        "http",
+        1,
+        100_000,
+        "Events of one stream that are stored for a client that resumes it.",
+    ),
+    _limit("event_seconds", "http", 1, _DAY, "How long these events are stored."),
+    _limit(
+        "max_unread_events",
+        "http",
+        1,
+        1_000_000,
+        "Events of one stream that wait for a slow client, before the stream is closed.",
+    ),
+    ServerSetting(
+        "ALLOW_REMOTE",
+        "http",
+        "switch",
+        "Whether other machines may call the tools, with your credentials.",
+        "0",
+        option="--allow-remote",
+        over_http=True,
+    ),
+    ServerSetting(
+        "ALLOWED_HOSTS",
+        "http",
+        "list",
+        "Names in the Host header under which clients reach the server, besides those of this"
+        " machine and of PUBLIC_URL; separated by commas.",
+        option="--allowed-host",
+        over_http=True,
+    ),
+    ServerSetting(
+        "ALLOWED_ORIGINS",
+        "http",
+        "list",
+        "Origins of web pages that may use the server: `https://app.example`; separated by commas.",
+        option="--allowed-origin",
+        over_http=True,
+    ),
+    ServerSetting(
+        "TLS_CERT",
+        "http",
+        "text",
+        "Path of the server's certificate chain (PEM). It is read again when it changes.",
+        option="--tls-cert",
+        over_http=True,
+    ),
+    ServerSetting(
+        "TLS_KEY",
+        "http",
+        "text",
+        "Path of the key of TLS_CERT (PEM, without a passphrase).",
+        option="--tls-key",
+        over_http=True,
+    ),
+    ServerSetting(
+        "WORKERS",
+        "http",
+        "integer",
+        "Processes that serve one socket.",
+        "1",
+        minimum=1,
+        maximum=256,
+        option="--workers",
+        over_http=True,
+    ),
+    ServerSetting(
+        "PUBLIC_URL",
+        "authorization",
+        "https_url",
+        "URL of the MCP endpoint as clients see it: the resource of their access tokens. By"
+        " default, derived from the Host header, on this machine only.",
+        over_http=True,
+    ),
+    ServerSetting(
+        "AUTH_ISSUER",
+        "authorization",
+        "https_urls",
+        "Issuers of the access tokens that callers must have, separated by commas.",
+        over_http=True,
+    ),
+    ServerSetting(
+        "AUTH_AUDIENCE",
+        "authorization",
+        "list",
+        "Accepted audiences of access tokens, separated by commas. By default, PUBLIC_URL.",
+        over_http=True,
+    ),
+    ServerSetting(
+        "AUTH_JWKS_URL",
+        "authorization",
+        "https_url",
+        "URL of the keys of an issuer without metadata.",
+        over_http=True,
+    ),
+    ServerSetting(
+        "AUTH_INTROSPECTION_URL",
+        "authorization",
+        "https_url",
+        "URL at which opaque access tokens are checked (RFC 7662).",
+        over_http=True,
+    ),
+    ServerSetting(
+        "AUTH_CLIENT_ID",
+        "authorization",
+        "text",
+        "This server's client id at AUTH_INTROSPECTION_URL.",
+        over_http=True,
+    ),
+    ServerSetting(
+        "AUTH_CLIENT_SECRET",
+        "authorization",
+        "text",
+        "The secret of AUTH_CLIENT_ID.",
+        secret=True,
+        over_http=True,
+    ),
+    ServerSetting(
+        "AUTH_SCOPES",
+        "authorization",
+        "scopes",
+        "Scopes that every call requires, separated by spaces.",
+        over_http=True,
+    ),
+    ServerSetting(
+        "AUTH_TOKENS_FILE",
+        "authorization",
+        "text",
+        "Path of a file of static bearer tokens: `NAME SHA256-HEX [SCOPE…]` on each line.",
+        over_http=True,
+    ),
+    ServerSetting(
+        "EXCHANGE_TOKEN_URL",
+        "credentials",
+        "https_url",
+        "URL at which a caller's access token is exchanged for one of the API (RFC 8693).",
+        over_http=True,
+        applies_to="contract",
+        in_contract="exchange",
+    ),
+    ServerSetting(
+        "EXCHANGE_AUDIENCE",
+        "credentials",
+        "text",
+        "Audience of the exchanged token. By default, the origin of the API.",
+        over_http=True,
+        applies_to="contract",
+        in_contract="exchange",
+    ),
+    ServerSetting(
+        "EXCHANGE_CLIENT_ID",
+        "credentials",
+        "text",
+        "This server's client id at EXCHANGE_TOKEN_URL.",
+        over_http=True,
+        applies_to="contract",
+        in_contract="exchange",
+    ),
+    ServerSetting(
+        "EXCHANGE_CLIENT_SECRET",
+        "credentials",
+        "text",
+        "The secret of EXCHANGE_CLIENT_ID.",
+        secret=True,
+        over_http=True,
+        applies_to="contract",
+        in_contract="exchange",
+    ),
+    ServerSetting(
+        "CONNECT_CLIENT_ID",
+        "credentials",
+        "text",
+        "This server's client id at AUTH_ISSUER, where its connect pages sign users in (OpenID"
+        " Connect).",
+        over_http=True,
+        applies_to="contract",
+        in_contract="user",
+    ),
+    ServerSetting(
+        "CONNECT_CLIENT_SECRET",
+        "credentials",
+        "text",
+        "The secret of CONNECT_CLIENT_ID. A public client has none.",
+        secret=True,
+        over_http=True,
+        applies_to="contract",
+        in_contract="user",
+    ),
+    ServerSetting(
+        "STATE_URL",
+        "state",
+        "state_url",
+        "Where state is stored: `memory:`, `sqlite:///PATH` for the processes of one machine,"
+        " `valkey://HOST:PORT` or `redis://HOST:PORT` for any number of machines.",
+        "memory:",
+        secret=True,
+    ),
+    ServerSetting(
+        "STATE_KEYS",
+        "state",
+        "text",
+        "Keys that encrypt stored credentials, and the state of a call while its user is asked:"
+        " at least 32 characters each, separated by commas. All replicas need the same keys.",
+        secret=True,
+        in_contract="questions",
+    ),
+    ServerSetting(
+        "LOG_LEVEL",
+        "telemetry",
+        "choice",
+        "Least severe level that is logged. With info or debug, each call has a line. By default,"
+        " messages from info on, without lines of calls.",
+        choices=("debug", "info", "warning", "error"),
+        for_users=True,
+    ),
+    ServerSetting(
+        "LOG_FORMAT",
+        "telemetry",
+        "choice",
+        "Format of the log on stderr.",
+        "text",
+        choices=("text", "json"),
+    ),
+    ServerSetting(
+        "AUDIT_FILE",
+        "telemetry",
+        "text",
+        "Path of a file that gets a line of JSON for each call that changes something.",
+    ),
+)
+"""All settings that every server has, in the order of `GROUPS`."""
+
+BY_NAME: Final = {setting.name: setting for setting in SERVER_SETTINGS}
+
+
+def list_applicable(prefix: str, declared: Collection[str]) -> Iterator[ServerSetting]:
+    """Yield the settings that a server has in addition to those that its contract lists.
+
+    `declared` are the names of the settings in the contract.
+    """
+    sends_requests = f"{prefix}CA_FILE" in declared
+    for setting in SERVER_SETTINGS:
+        applies = not setting.applies_to or (setting.applies_to == "requests" and sends_requests)
+        if applies and prefix + setting.name not in declared:
+            yield setting

@@ -1,0 +1,29 @@
+"""Concurrent callers share one piece of work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Hashable
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class SingleFlight(Generic[T]):
+    """Work that runs once for all callers that ask for it at the same time."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[Hashable, asyncio.Task[T]] = {}
+
+    async def run(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return the result of `work`, or of the one that is running for this key."""
+        task = self._tasks.get(key)
+        if task is None:
+            task = self._tasks[key] = asyncio.get_running_loop().create_task(work())
+            task.add_done_callback(lambda done: self._forget(key, done))
+        return await asyncio.shield(task)  # a caller that ends does not end the others
+
+    def _forget(self, key: Hashable, task: asyncio.Task[T]) -> None:
+        del self._tasks[key]
+        if not task.cancelled():
+            task.exception()  # has no other reader if all callers have ended

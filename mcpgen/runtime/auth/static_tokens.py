@@ -1,0 +1,150 @@
+"""Static bearer tokens of a small team, in a file that has their hashes.
+
+The hash of a random token of 256 bits does not help to find it, so that the file may be readable,
+as mounted files often are. Whoever can write it can add a token: it must not be writable for
+others.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Final
+
+from mcpgen.runtime.auth.access import Access
+from mcpgen.runtime.auth.errors import IssuerUnavailableError
+from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.process.log import log
+
+MAX_FILE_BYTES: Final = 1024 * 1024
+MAX_TOKENS: Final = 1000
+CHECK_SECONDS: Final = 1.0  # between two looks at the file
+_NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0)  # for a named pipe without a writer
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}\Z")
+_HASH: Final = re.compile(r"[0-9a-f]{64}\Z")
+_SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")  # RFC 6749, section 3.3
+_ISSUER: Final = "tokens-file"  # in the place of an issuer's URL, of which it is none
+
+
+class InvalidTokensFileError(ConfigurationError):
+    """The file of tokens is missing, malformed or writable for others."""
+
+
+class StaticTokens:
+    """The tokens of a file, which is read again when it changes."""
+
+    def __init__(
+        self, path: str, *, setting: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Read the file that `setting` names.
+
+        Raises:
+            InvalidTokensFileError: it is missing, malformed or writable for others.
+        """
+        self._path = path
+        self._setting = setting
+        self._clock = clock
+        self._is_valid = True
+        self._entries: dict[bytes, Access] = {}
+        self._content: bytes | None = None
+        self._next_check = clock() + CHECK_SECONDS
+        self._load()
+
+    def find(self, token: str) -> Access | None:
+        """Return the access of a token; None if it is not in the file.
+
+        Raises:
+            IssuerUnavailableError: the file has become invalid, so that no token can be checked.
+        """
+        now = self._clock()
+        if now >= self._next_check:
+            self._next_check = now + CHECK_SECONDS
+            self._reload()
+        if not self._is_valid:
+            raise IssuerUnavailableError("the file of access tokens is invalid")
+        digest = sha256(token.encode()).digest()
+        found = None
+        for known, access in self._entries.items():  # all of them, whichever matches
+            if hmac.compare_digest(known, digest):
+                found = access
+        return found
+
+    def _reload(self) -> None:
+        try:
+            self._load()
+        except InvalidTokensFileError as error:
+            if self._is_valid:
+                log("error", f"{error}; no static token is accepted until that is corrected")
+            # A line that was removed must not stay valid because another line is wrong.
+            self._is_valid = False
+
+    def _load(self) -> None:
+        try:
+            fd = os.open(self._path, os.O_RDONLY | _NO_WAIT)
+            try:
+                status = os.fstat(fd)
+                content = b""
+                if stat.S_ISREG(status.st_mode):
+                    content = os.read(fd, MAX_FILE_BYTES + 1)
+            finally:
+                os.close(fd)
+        except OSError:
+            raise self._make_error("must name a readable file") from None
+        if not stat.S_ISREG(status.st_mode):
+            raise self._make_error("must name a readable file")
+        if os.name == "posix" and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise self._make_error("names a file that others may write: run `chmod go-w` on it")
+        if content != self._content or not self._is_valid:
+            self._entries = self._parse(content)
+            self._content, self._is_valid = content, True
+
+    def _parse(self, content: bytes) -> dict[bytes, Access]:
+        if len(content) > MAX_FILE_BYTES:
+            raise self._make_error("names a file that is too long")
+        entries: dict[bytes, Access] = {}
+        names: set[str] = set()
+        lines = content.decode("utf-8", "replace").splitlines()
+        for number, line in enumerate(lines, start=1):
+            fields = [] if line.startswith("#") else line.split()
+            if not fields:
+                continue
+            if not _is_entry(fields) or fields[0] in names or len(entries) >= MAX_TOKENS:
+                raise self._make_error(
+                    f"names a file whose line {number} is invalid: expected a unique name, the"
+                    " SHA-256 of a token in hexadecimal digits, and scopes"
+                )
+            name, digest, *scopes = fields
+            names.add(name)
+            entries[bytes.fromhex(digest)] = Access(
+                f"{_ISSUER} name {name}", frozenset(scopes), expires_at=float("inf")
+            )
+        return entries
+
+    def _make_error(self, text: str) -> InvalidTokensFileError:
+        return InvalidTokensFileError(f"{self._setting} {text}", setting=self._setting)
+
+
+def _is_entry(fields: Sequence[str]) -> bool:
+    if len(fields) < 2 or not NAME.match(fields[0]) or not _HASH.match(fields[1]):
+        return False
+    return all(_SCOPE.match(scope) for scope in fields[2:])
+
+
+def make_token(name: str, scopes: Sequence[str]) -> tuple[str, str]:
+    """Return a new token and the line of the file that makes it valid.
+
+    Raises:
+        ValueError: the name or a scope is invalid; the text says what is expected.
+    """
+    if not NAME.match(name):
+        raise ValueError("expected a name of letters, digits and `._@-`")
+    if not all(_SCOPE.match(scope) for scope in scopes):
+        raise ValueError("expected scopes without spaces and quotation marks")
+    token = secrets.token_urlsafe(32)
+    return token, " ".join([name, sha256(token.encode()).hexdigest(), *scopes])

@@ -1,0 +1,1 @@
+"""Web pages on which users connect their accounts at the API, see them and revoke them."""

@@ -1,0 +1,85 @@
+"""Encryption with the keys of an operator, of which the first encrypts and each one decrypts.
+
+AES-256-GCM of `cryptography` (`mcpgen[seal]`): the standard library has no authenticated
+encryption. A server that encrypts nothing needs no `cryptography`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from mcpgen.contract.extras import MissingExtraError
+from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.startup.values import TEXT, read_variable
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+MIN_KEY_CHARACTERS: Final = 32
+NONCE_BYTES: Final = 12
+
+
+class KeyRing:
+    """The keys of `STATE_KEYS`, for one purpose.
+
+    Keys are replaced by putting a new one before them, and are removed once nothing that they
+    encrypted is needed. What has another purpose or binding cannot be decrypted.
+    """
+
+    def __init__(self, keys: tuple[bytes, ...], *, purpose: bytes) -> None:
+        """`purpose` has at most 16 bytes."""
+        self._keys = keys
+        self._purpose = purpose
+
+    def encrypt(self, plain: bytes, binding: bytes) -> bytes:
+        """Return a random nonce of 12 bytes, and after it the encrypted text.
+
+        Raises:
+            MissingExtraError: `cryptography` is not installed.
+        """
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        return nonce + self._ciphers[0].encrypt(nonce, plain, binding)
+
+    def decrypt(self, encrypted: bytes, binding: bytes) -> bytes | None:
+        """Return the text; None if no key of the ring encrypted it with this binding."""
+        try:
+            from cryptography.exceptions import InvalidTag
+        except ImportError:
+            return None  # this process cannot have encrypted it
+        nonce, rest = encrypted[:NONCE_BYTES], encrypted[NONCE_BYTES:]
+        for cipher in self._ciphers:
+            with suppress(InvalidTag, ValueError):  # ValueError: it is too short
+                return cipher.decrypt(nonce, rest, binding)
+        return None
+
+    @cached_property
+    def _ciphers(self) -> list[AESGCM]:
+        # Imported with the first use: importing `cryptography` takes longer than a cold start.
+        try:
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        except ImportError:
+            raise MissingExtraError("seal") from None
+        hashes = (hashlib.blake2b(it, digest_size=32, person=self._purpose) for it in self._keys)
+        return [AESGCM(it.digest()) for it in hashes]
+
+
+def read_keys(environ: Mapping[str, str], name: str) -> tuple[bytes, ...]:
+    """Read keys from a variable, where they are separated by commas; () if it is not set.
+
+    Raises:
+        ConfigurationError: a key is too short.
+    """
+    text = read_variable(environ, name, allowed=TEXT)
+    keys = [key.strip() for key in text.split(",") if key.strip()]
+    if (text and not keys) or any(len(key) < MIN_KEY_CHARACTERS for key in keys):
+        raise ConfigurationError(
+            f"a key in {name} is shorter than {MIN_KEY_CHARACTERS} characters; "
+            "`openssl rand -base64 32` makes one",
+            setting=name,
+        )
+    return tuple(key.encode() for key in keys)

@@ -1,0 +1,1 @@
+"""OpenTelemetry, the log line and the audit line of a call. Off until it is configured."""

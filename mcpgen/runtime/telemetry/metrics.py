@@ -1,0 +1,202 @@
+"""Aggregation of measurements, exported to OTLP at an interval by a thread.
+
+The instruments of the OpenTelemetry SDK cost several times as much for each measurement. Only its
+data classes and its exporter are used. The temporality is cumulative.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.sdk.metrics.export import (
+    AggregationTemporality,
+    Gauge,
+    Histogram,
+    HistogramDataPoint,
+    Metric,
+    MetricsData,
+    NumberDataPoint,
+    ResourceMetrics,
+    ScopeMetrics,
+    Sum,
+)
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+
+from mcpgen.runtime.process.log import describe_error, log
+from mcpgen.runtime.telemetry.otlp import Attributes
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.resources import Resource
+
+MCP_BOUNDS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
+"""Bucket boundaries of `mcp.server.operation.duration`, in seconds."""
+HTTP_BOUNDS: Final = (
+    0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
+)  # fmt: skip
+"""Bucket boundaries of `http.client.request.duration`, in seconds."""
+MAX_SERIES: Final = 2000  # of one instrument, as in the OpenTelemetry SDK
+_OVERFLOW: Final[Attributes] = (("otel.metric.overflow", True),)
+_DEFAULT_INTERVAL_MS: Final = 60_000
+
+Reading = tuple[str, bool, int]
+"""State of the limits of an origin: its URL, whether the circuit is open, the queue's length."""
+
+
+class DurationHistogram:
+    """Durations in seconds, by attributes."""
+
+    def __init__(self, name: str, description: str, bounds: tuple[float, ...]) -> None:
+        self.name = name
+        self.description = description
+        self.bounds = bounds
+        self._series: dict[Attributes, list[float]] = {}  # sum, min, max, counts of buckets
+
+    def record(self, seconds: float, attributes: Attributes) -> None:
+        """Count one duration."""
+        series = self._series.get(attributes)
+        if series is None:
+            series = self._add_series(attributes, seconds)
+        series[0] += seconds
+        if seconds < series[1]:
+            series[1] = seconds
+        elif seconds > series[2]:
+            series[2] = seconds
+        series[3 + bisect_left(self.bounds, seconds)] += 1
+
+    def _add_series(self, attributes: Attributes, seconds: float) -> list[float]:
+        if len(self._series) >= MAX_SERIES:
+            attributes = _OVERFLOW
+        empty = [0.0, seconds, seconds] + [0] * (len(self.bounds) + 1)
+        return self._series.setdefault(attributes, empty)
+
+    def collect(self, start_ns: int, now_ns: int) -> Metric:
+        """Return the durations since the start."""
+        points = []
+        for attributes, series in list(self._series.items()):
+            total, least, most, *counts = series.copy()
+            buckets = [int(count) for count in counts]
+            points.append(
+                HistogramDataPoint(
+                    attributes=dict(attributes),
+                    start_time_unix_nano=start_ns,
+                    time_unix_nano=now_ns,
+                    count=sum(buckets),
+                    sum=total,
+                    bucket_counts=buckets,
+                    explicit_bounds=self.bounds,
+                    min=least,
+                    max=most,
+                )
+            )
+        data = Histogram(points, AggregationTemporality.CUMULATIVE)
+        return Metric(self.name, self.description, "s", data)
+
+
+class Metrics:
+    """All instruments of a process, and their export."""
+
+    def __init__(self, resource: Resource) -> None:
+        self._resource = resource
+        self._start_ns = time.time_ns()
+        self.operations = DurationHistogram(
+            "mcp.server.operation.duration", "Duration of MCP requests.", MCP_BOUNDS
+        )
+        self.attempts = DurationHistogram(
+            "http.client.request.duration", "Duration of HTTP requests to the API.", HTTP_BOUNDS
+        )
+        self._retries: dict[Attributes, int] = {}
+        self._read_limits: list[Callable[[], Iterable[Reading]]] = []
+        self._exporter = OTLPMetricExporter()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def count_retry(self, attributes: Attributes) -> None:
+        """Count one repeated request."""
+        if attributes not in self._retries and len(self._retries) >= MAX_SERIES:
+            attributes = _OVERFLOW
+        self._retries[attributes] = self._retries.get(attributes, 0) + 1
+
+    def watch_limits(self, read: Callable[[], Iterable[Reading]]) -> None:
+        """Report the limits that `read` returns from now on."""
+        self._read_limits.append(read)
+
+    def start(self) -> None:
+        """Start to export at the interval of `OTEL_METRIC_EXPORT_INTERVAL`."""
+        self._thread = threading.Thread(target=self._run, name="metrics-export", daemon=True)
+        self._thread.start()
+
+    def shut_down(self) -> None:
+        """Export the last values, and stop."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._exporter.shutdown()
+
+    def _run(self) -> None:
+        seconds = _read_interval_seconds()
+        while not self._stop.wait(seconds):
+            self._export()
+        self._export()
+
+    def _export(self) -> None:
+        try:
+            data = self.collect()
+            if data.resource_metrics[0].scope_metrics[0].metrics:
+                self._exporter.export(data)
+        except Exception as error:  # noqa: BLE001  (the boundary: the thread must continue)
+            log("warning", f"metrics were not exported: {describe_error(error)}")
+
+    def collect(self) -> MetricsData:
+        """Return the current values of all instruments."""
+        now = time.time_ns()
+        metrics = [
+            self.operations.collect(self._start_ns, now),
+            self.attempts.collect(self._start_ns, now),
+            self._collect_retries(now),
+            *self._collect_limits(now),
+        ]
+        used = [metric for metric in metrics if metric.data.data_points]
+        scope = ScopeMetrics(InstrumentationScope("mcpgen"), used, "")
+        return MetricsData([ResourceMetrics(self._resource, [scope], "")])
+
+    def _collect_retries(self, now: int) -> Metric:
+        points = [
+            NumberDataPoint(dict(attributes), self._start_ns, now, count)
+            for attributes, count in list(self._retries.items())
+        ]
+        data = Sum(points, AggregationTemporality.CUMULATIVE, is_monotonic=True)
+        return Metric("mcpgen.upstream.retries", "Repeated requests to the API.", "{request}", data)
+
+    def _collect_limits(self, now: int) -> list[Metric]:
+        circuits, queues = [], []
+        for read in self._read_limits.copy():
+            for origin, is_open, waiting in read():
+                attributes: dict[str, Any] = {"mcpgen.upstream.origin": origin}
+                circuits.append(NumberDataPoint(attributes, 0, now, int(is_open)))
+                queues.append(NumberDataPoint(attributes, 0, now, waiting))
+        return [
+            Metric(
+                "mcpgen.upstream.circuit.open",
+                "1 while the circuit breaker of an origin is open, else 0.",
+                "1",
+                Gauge(circuits),
+            ),
+            Metric(
+                "mcpgen.upstream.queue.length",
+                "Requests that wait for a free slot.",
+                "{request}",
+                Gauge(queues),
+            ),
+        ]
+
+
+def _read_interval_seconds() -> float:
+    text = os.environ.get("OTEL_METRIC_EXPORT_INTERVAL", "").strip()
+    milliseconds = int(text) if text.isdecimal() and len(text) < 10 else _DEFAULT_INTERVAL_MS
+    return max(milliseconds, 100) / 1000

@@ -1,0 +1,59 @@
+"""What an observer reads of a request.
+
+The protocol core imports the observer's types, so the observer cannot import those of the core.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.protocol.versions import Revision
+
+
+class Session(Protocol):
+    """A legacy session."""
+
+    @property
+    def revision(self) -> Revision:
+        """The negotiated revision."""
+
+
+class Connection(Protocol):
+    """A client."""
+
+    @property
+    def address(self) -> str:
+        """Where it is; "" over stdio."""
+
+    @property
+    def session(self) -> Session | None:
+        """Its legacy session, if it has one."""
+
+
+class Request(Protocol):
+    """A request of the client."""
+
+    @property
+    def connection(self) -> Connection:
+        """The client."""
+
+    @property
+    def id(self) -> str | int:
+        """Chosen by the client."""
+
+    @property
+    def method(self) -> str:
+        """As sent; the server may not know it."""
+
+    @property
+    def params(self) -> Any:
+        """As sent; not checked before the observation begins."""
+
+    @property
+    def principal(self) -> str:
+        """The authenticated user; "" without authorization."""
+
+    @property
+    def revision(self) -> Revision:
+        """The revision that applies to the request."""

@@ -1,0 +1,1 @@
+"""Credentials of the server towards the API: values from the environment, per security scheme."""

@@ -1,0 +1,244 @@
+"""Security scheme whose credentials are the connected accounts of users (`from: user`).
+
+Tokens are renewed once, whatever the number of calls and replicas that need them: calls of one
+process share a task, and a lock in the store admits one process. A renewal is never cancelled,
+since most authorization servers invalidate a refresh token with its use.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import ClassVar, Final
+
+from mcpgen.runtime.auth.access import Access
+from mcpgen.runtime.errors import ConnectionNeededError, StoreUnavailableError, ToolError
+from mcpgen.runtime.process.caller_secrets import mask_caller_secret
+from mcpgen.runtime.process.log import log
+from mcpgen.runtime.upstream.auth.account_store import Account, AccountStore
+from mcpgen.runtime.upstream.auth.authorization_code import AuthorizationCodeClient
+from mcpgen.runtime.upstream.auth.schemes import AppliedCredentials, make_authorization
+from mcpgen.runtime.upstream.auth.token_endpoint import GrantRefusedError, TokenGrant
+from mcpgen.runtime.upstream.http.messages import Sender
+
+RENEWAL_SECONDS: Final = 10.0  # for one token request
+LOCK_SECONDS: Final = 15.0
+POLL_SECONDS: Final = 0.05  # while another process renews
+STORE_DELAYS: Final = (0.2, 0.5, 1.0, 2.0)  # within LOCK_SECONDS, after RENEWAL_SECONDS
+STORE_UNAVAILABLE: Final = (
+    "This server cannot reach its state store, which has the accounts of users, so nothing was"
+    " sent. Try again in a moment."
+)
+FRESH_SECONDS: Final = 60.0
+"""So long after a user connected an account, a refusal by the API has another cause."""
+
+
+class UserScheme:
+    """An OAuth scheme to which each user connects an account."""
+
+    fetches_tokens: ClassVar[bool] = False  # none of its own
+    unconfirmed_url: ClassVar[str] = ""  # checked where tokens are requested
+    belongs_to_callers: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        name: str,
+        client: AuthorizationCodeClient,
+        accounts: AccountStore,
+        *,
+        variables: tuple[str, ...],
+        secrets: tuple[str, ...] = (),
+        is_configured: bool = True,
+        now: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`now` returns seconds since the epoch; the clocks of replicas must agree roughly."""
+        self.name = name
+        self.client = client
+        self.variables = variables
+        self.secrets = secrets
+        self.is_configured = is_configured
+        self._accounts = accounts
+        self._now = now
+        self._sleep = sleep
+        self._renewals: dict[str, asyncio.Task[Account]] = {}  # by principal
+        self._refused: dict[str, str] = {}  # by principal: the token, until the next `apply`
+
+    def is_available(self, access: Access | None) -> bool:
+        """Return whether the caller can have an account; `apply` asks for one if need be."""
+        return self.is_configured and access is not None and bool(access.principal)
+
+    def explain_missing(self, access: Access | None) -> str:  # noqa: ARG002  (as of `CallerScheme`)
+        """Return a sentence on what the operator has to do."""
+        if not self.is_configured:
+            return f"Users connect their accounts: the operator has to set {self.variables[0]}."
+        return (
+            "Users connect their accounts, and this server does not authorize its callers: the"
+            " operator has to configure that."
+        )
+
+    def explain_refused(self, status: int) -> str:
+        """Return a sentence for a response of the API with status 401 or 403."""
+        if status == 401:
+            return "The API did not accept the token of the account that you have connected."
+        return "The account that you have connected may not do this, or was granted less access."
+
+    async def apply(
+        self, send: Sender, scopes: Sequence[str], access: Access | None = None
+    ) -> AppliedCredentials:
+        """Return the header with the access token of the caller's account.
+
+        Raises:
+            ConnectionNeededError: the user must connect an account.
+            ToolError: the token could not be renewed, or nobody is authorized.
+        """
+        if access is None or not self.is_available(access):
+            raise ToolError(self.explain_missing(access))
+        try:
+            account = await self._find_usable(send, access.principal, scopes)
+        except StoreUnavailableError:
+            raise ToolError(STORE_UNAVAILABLE) from None
+        mask_caller_secret(account.access_token)
+        return make_authorization("Bearer", account.access_token)
+
+    async def _find_usable(self, send: Sender, principal: str, scopes: Sequence[str]) -> Account:
+        """Return the account of a user, with a valid token."""
+        refused = self._refused.pop(principal, "")
+        account = await self.find_account(principal)
+        if account is None:
+            raise ConnectionNeededError(self.name, scopes)
+        if not account.scopes.issuperset(scopes):
+            wanted = account.scopes.union(scopes)
+            raise ConnectionNeededError(self.name, wanted, is_extension=True)
+        if account.access_token == refused or (
+            account.refresh_token and self._now() >= account.renew_at
+        ):
+            return await self._renew_once(send, principal, account)
+        return account
+
+    def forget(
+        self, access: Access | None = None, applied: AppliedCredentials | None = None
+    ) -> bool:
+        """Mark the token that was applied as refused, so that `apply` renews it."""
+        if access is None or applied is None:
+            return False
+        values = [value for name, value in applied.headers if name == "Authorization"]
+        self._refused[access.principal] = next(iter(values), "").removeprefix("Bearer ")
+        return True
+
+    async def find_account(self, principal: str) -> Account | None:
+        """Return the account of a user; nobody has one without authorization."""
+        return await self._accounts.find(principal, self.name) if principal else None
+
+    async def connect(self, principal: str, grant: TokenGrant, scopes: Iterable[str]) -> None:
+        """Store the account that a user connected with these scopes."""
+        account = Account(grant.access_token, "", 0.0, frozenset(scopes), self._now())
+        await self._accounts.save(principal, self.name, self._extend(account, grant))
+
+    async def disconnect(self, principal: str, send: Sender) -> bool:
+        """Delete the account of a user and revoke its tokens (RFC 7009, section 2).
+
+        Return whether the authorization server has revoked them.
+        """
+        account = await self._accounts.find(principal, self.name)
+        await self._accounts.delete(principal, self.name)
+        return account is not None and await self._revoke(send, account)
+
+    async def _revoke(self, send: Sender, account: Account) -> bool:
+        token, kind = account.refresh_token, "refresh_token"
+        if not token:
+            token, kind = account.access_token, "access_token"
+        try:
+            async with asyncio.timeout(RENEWAL_SECONDS):
+                return await self.client.revoke(send, token, kind)
+        except (ToolError, TimeoutError) as error:
+            log("warning", f"tokens of `{self.name}` could not be revoked: {error}")
+            return False
+
+    async def _renew_once(self, send: Sender, principal: str, stale: Account) -> Account:
+        """Share one renewal among the calls of this process; their end does not cancel it."""
+        renewal = self._renewals.get(principal)
+        if renewal is None:
+            renewal = asyncio.create_task(self._renew(send, principal, stale))
+            self._renewals[principal] = renewal
+            renewal.add_done_callback(lambda _: self._renewals.pop(principal))
+            renewal.add_done_callback(_retrieve_error)
+        return await asyncio.shield(renewal)
+
+    async def _renew(self, send: Sender, principal: str, stale: Account) -> Account:
+        """Renew the tokens of an account, unless another process does."""
+        store, holder = self._accounts.store, secrets.token_hex(16).encode()
+        lock = self._accounts.make_key(principal, self.name, "account-lock")
+        while not await store.add(lock, holder, LOCK_SECONDS):
+            await self._sleep(POLL_SECONDS)
+            current = await self._find_current(principal)
+            if current.access_token != stale.access_token:
+                return current
+        try:
+            current = await self._find_current(principal)
+            if current.access_token != stale.access_token:
+                return current  # renewed before this process got the lock
+            return await self._request_tokens(send, principal, current)
+        finally:
+            await store.delete_if(lock, holder)
+
+    async def _find_current(self, principal: str) -> Account:
+        account = await self._accounts.find(principal, self.name)
+        if account is None:  # revoked meanwhile
+            raise ConnectionNeededError(self.name, ())
+        return account
+
+    async def _request_tokens(self, send: Sender, principal: str, account: Account) -> Account:
+        if not account.refresh_token:
+            if self._now() - account.connected_at < FRESH_SECONDS:
+                return account  # the API's refusal is not about the token
+            await self._accounts.delete(principal, self.name, account)
+            raise ConnectionNeededError(self.name, account.scopes)
+        try:
+            async with asyncio.timeout(RENEWAL_SECONDS):
+                grant = await self.client.refresh(send, account.refresh_token)
+        except GrantRefusedError as refusal:
+            if refusal.code != "invalid_grant":
+                raise
+            # Revoked or expired at the authorization server: only the user can change that.
+            await self._accounts.delete(principal, self.name, account)
+            raise ConnectionNeededError(self.name, account.scopes) from None
+        except TimeoutError:
+            raise ToolError(
+                f"No access token: its issuer did not answer within {RENEWAL_SECONDS:g} seconds."
+            ) from None
+        renewed = self._extend(account, grant)
+        if await self._store_renewed(principal, account, renewed):
+            return renewed
+        current = await self._accounts.find(principal, self.name)
+        if current is None:  # the user has disconnected it: nothing may remain valid
+            await self._revoke(send, renewed)
+            raise ConnectionNeededError(self.name, account.scopes)
+        return current  # just connected again
+
+    async def _store_renewed(self, principal: str, old: Account, new: Account) -> bool:
+        """Store renewed tokens, in several attempts: the old refresh token is used up."""
+        for delay in STORE_DELAYS:
+            try:
+                return await self._accounts.replace(principal, self.name, old, new)
+            except StoreUnavailableError:
+                await self._sleep(delay)
+        return await self._accounts.replace(principal, self.name, old, new)
+
+    def _extend(self, account: Account, grant: TokenGrant) -> Account:
+        lifetime = grant.lifetime_seconds
+        return replace(
+            account,
+            access_token=grant.access_token,
+            refresh_token=grant.refresh_token or account.refresh_token,
+            renew_at=self._now() + lifetime - min(60.0, lifetime / 5),
+        )
+
+
+def _retrieve_error(renewal: asyncio.Task[Account]) -> None:
+    """Mark an error as retrieved: the calls that waited for it may have been cancelled."""
+    if not renewal.cancelled():
+        renewal.exception()

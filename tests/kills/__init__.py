@@ -1,0 +1,1 @@
+"""Kills of replicas under load: no finished call may be lost."""

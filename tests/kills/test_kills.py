@@ -1,0 +1,24 @@
+"""A short run of `make kills`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.kills.run import kill_replicas
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="signals"),
+]
+
+
+def test_a_killed_replica_loses_no_finished_call(tmp_path: Path) -> None:
+    report = asyncio.run(kill_replicas(tmp_path, kills=5, seed=1))
+    assert not report.faults
+    assert report.kills == 5
+    assert report.outcomes["result"] > 20
+    assert report.resumed
