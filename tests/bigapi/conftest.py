@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
@@ -12,6 +11,7 @@ from mcpgen.factory.packages import find_package
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.testing import MockUpstream
 from mcpgen.testing.client.client import Client
+from tests.support.imports import importing_anew
 from tests.support.paths import EXAMPLES
 
 CHATDESK = EXAMPLES / "chatdesk-mcp"
@@ -22,9 +22,8 @@ Connect = Callable[..., AbstractAsyncContextManager[tuple[Client, MockUpstream]]
 @pytest.fixture
 def package(monkeypatch: pytest.MonkeyPatch) -> ServerPackage:
     monkeypatch.syspath_prepend(str(CHATDESK / "src"))
-    yield ServerPackage.load("chatdesk_mcp")
-    for name in [name for name in sys.modules if name.partition(".")[0] == "chatdesk_mcp"]:
-        del sys.modules[name]
+    with importing_anew("chatdesk_mcp"):
+        yield ServerPackage.load("chatdesk_mcp")
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ from tests.support.wire_client import BrokenOffError, WireClient
 CALL_SECONDS = 120.0  # within which each call must end
 CLIENTS = 12
 MAX_STEPS = 40
+RESULTS_BETWEEN_KILLS = 10  # at least, however slow the machine is
 REVISIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
 
 
@@ -140,7 +141,8 @@ async def kill_replicas(folder: Path, kills: int, seed: int) -> Report:
                 for number, client in enumerate(clients)
             ]
             try:
-                for _ in range(kills):
+                for number in range(kills):
+                    await _wait_for_results(outcomes, number * RESULTS_BETWEEN_KILLS, calling)
                     await asyncio.sleep(random_moments.uniform(0.1, 0.8))
                     await replicas.kill(random_moments.randrange(2))
                     report.kills += 1
@@ -158,6 +160,16 @@ async def kill_replicas(folder: Path, kills: int, seed: int) -> Report:
                 if "result" not in answer:
                     report.faults.append(f"a session was lost: {answer}")
     return report
+
+
+async def _wait_for_results(
+    outcomes: list[Outcome], count: int, calling: list[asyncio.Task[None]]
+) -> None:
+    """Wait until so many calls were answered, or a client has failed."""
+    while sum(outcome.kind == "result" for outcome in outcomes) < count:
+        if any(task.done() for task in calling):
+            return
+        await asyncio.sleep(0.02)
 
 
 async def _call_repeatedly(

@@ -22,6 +22,7 @@ from mcpgen.testing.client.client import Answer
 from mcpgen.testing.mock.replies import Reply
 from tests.manifest.fleet import Fleet
 from tests.support.generated_files import tool_contracts
+from tests.support.imports import importing_anew
 from tests.support.paths import SPECS
 
 HEAD = "server: {name: bookshop}\nsources: [{document: openapi.yaml}]\nmodels: false\n"
@@ -110,9 +111,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shop(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     folder = shutil.copytree(made, tmp_path / "bookshop-mcp")
     monkeypatch.syspath_prepend(folder / "src")
-    yield Shop(folder)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "bookshop_mcp"]:
-        del sys.modules[name]
+    with importing_anew("bookshop_mcp"):
+        yield Shop(folder)
 
 
 @pytest.fixture(scope="session")
@@ -124,6 +124,5 @@ def made_fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def fleet(made_fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
     folder = shutil.copytree(made_fleet, tmp_path / "fleet-mcp")
     monkeypatch.syspath_prepend(folder / "src")
-    yield Fleet(folder)
-    for name in [name for name in sys.modules if name.partition(".")[0] == "fleet_mcp"]:
-        del sys.modules[name]
+    with importing_anew("fleet_mcp"):
+        yield Fleet(folder)

@@ -35,6 +35,7 @@ from tests.support.http_server import (
     tool_call,
     until,
 )
+from tests.support.imports import importing_anew
 from tests.support.otlp_receiver import OtlpReceiver
 from tests.support.paths import REPOSITORY
 from tests.support.running_process import serving
@@ -271,11 +272,8 @@ def test_http_2_responses_have_no_connection_header() -> None:
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder of `small_mcp`, importable in this process."""
     monkeypatch.syspath_prepend(str(write_package(tmp_path)))
-    before = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        if name.startswith("small_mcp"):
-            del sys.modules[name]
+    with importing_anew("small_mcp"):
+        yield tmp_path
 
 
 def on_loop(scenario: Any) -> None:

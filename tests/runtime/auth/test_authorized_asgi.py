@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from mcpgen.runtime.asgi import AsgiApplication
 from mcpgen.runtime.errors import ConfigurationError
 from tests.support.asgi import make_scope
 from tests.support.http_server import BOUND_SECONDS, MODERN, SentHead, modern
+from tests.support.imports import importing_anew
 from tests.support.issuer import running_issuer
 from tests.support.stdio_process import write_package
 
@@ -24,9 +24,8 @@ RESOURCE = "https://pets.example/mcp"
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.syspath_prepend(write_package(tmp_path))
-    yield "small_mcp"
-    for name in [name for name in sys.modules if name.partition(".")[0] == "small_mcp"]:
-        del sys.modules[name]
+    with importing_anew("small_mcp"):
+        yield "small_mcp"
 
 
 async def send(app: AsgiApplication, method: str, path: str, **more: str) -> tuple[int, Any]:

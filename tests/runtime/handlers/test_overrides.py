@@ -17,6 +17,7 @@ import pytest
 from mcpgen.runtime import ConfigurationError
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.testing import LEGACY, Client, MockUpstream
+from tests.support.imports import importing_anew
 from tests.support.paths import SHOP
 
 IMPORTS = "from mcpgen.runtime import Context, Features, ToolError, after, before, override\n"
@@ -28,9 +29,8 @@ def handlers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder `handlers/` of a copy of the shop that can be imported."""
     source = shutil.copytree(SHOP / "src", tmp_path / "src")
     monkeypatch.syspath_prepend(source)
-    yield source / "shop_mcp" / "handlers"
-    for name in [name for name in sys.modules if name.partition(".")[0] == "shop_mcp"]:
-        del sys.modules[name]
+    with importing_anew("shop_mcp"):
+        yield source / "shop_mcp" / "handlers"
 
 
 @pytest.fixture

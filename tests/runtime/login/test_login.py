@@ -364,7 +364,7 @@ def test_the_help_names_the_commands_of_servers_that_have_them(
     )
     with pytest.raises(SystemExit):
         serve("petstore_mcp", ["--help"])
-    assert ("petstore-mcp login" in capsys.readouterr().out) == (source == "user")
+    assert ("\n  login " in capsys.readouterr().out) == (source == "user")
 
 
 def test_the_server_runs_the_command(

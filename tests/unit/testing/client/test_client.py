@@ -16,6 +16,7 @@ from mcpgen.runtime.package import ServerPackage
 from mcpgen.testing.client.client import LEGACY, MODERN, Client, NoAnswerError, RpcError
 from mcpgen.testing.client.connections import ConnectionLostError, build_routing_headers
 from mcpgen.testing.mock.upstream import MockUpstream
+from tests.support.imports import importing_anew
 from tests.support.paths import REPOSITORY, SHOP
 
 NAMES = ["add_item", "delete_item", "get_item", "list_items", "measure", "replace_item"]
@@ -24,9 +25,8 @@ NAMES = ["add_item", "delete_item", "get_item", "list_items", "measure", "replac
 @pytest.fixture(autouse=True)
 def _shop_is_importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(SHOP / "src")
-    yield
-    for name in [name for name in sys.modules if name.partition(".")[0] == "shop_mcp"]:
-        del sys.modules[name]
+    with importing_anew("shop_mcp"):
+        yield
 
 
 @pytest.fixture

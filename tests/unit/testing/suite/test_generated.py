@@ -19,6 +19,7 @@ import pytest
 from mcpgen.render import views
 from mcpgen.render.environment import code_environment, literal
 from mcpgen.testing.suite.generated import Suite
+from tests.support.imports import importing_anew
 from tests.support.paths import REPOSITORY, SHOP
 
 HANDLERS = "src/shop_mcp/_generated/tools/items.py"
@@ -36,10 +37,9 @@ def shop(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def _imports_are_forgotten() -> Iterator[None]:
     path = list(sys.path)
-    yield
+    with importing_anew("shop_mcp"):
+        yield
     sys.path[:] = path
-    for name in [name for name in sys.modules if name.partition(".")[0] == "shop_mcp"]:
-        del sys.modules[name]
 
 
 def failures(project: Path) -> list[str]:
