@@ -10,16 +10,15 @@ from typing import Final
 from mcpgen.runtime.errors import ConfigurationError, UsageError
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.process.log import log
-from mcpgen.runtime.serving import (
+from mcpgen.runtime.serving import find_problems, has_telemetry
+from mcpgen.runtime.startup.http_service import HttpService
+from mcpgen.runtime.startup.http_settings import read_access_settings
+from mcpgen.runtime.startup.http_start import (
     check_authorization,
     check_connect,
     check_keys,
-    find_problems,
-    has_telemetry,
     load_authorization,
 )
-from mcpgen.runtime.startup.http_service import HttpService
-from mcpgen.runtime.startup.http_settings import read_access_settings
 from mcpgen.runtime.transports.http.asgi_endpoint import AsgiEndpoint, Receive, Scope, Send
 from mcpgen.runtime.transports.http.connection_limits import (
     ConnectionLimits,

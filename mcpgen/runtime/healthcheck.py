@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from mcpgen.runtime.serving import DEFAULT_PORT
+from mcpgen.runtime.startup.option_values import DEFAULT_PORT
 
 HEALTH_PATH: Final = "/livez"  # as `streamable.py` serves it
 TIMEOUT_SECONDS: Final = 3.0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 
+from mcpgen.contract.limits import DEFAULT_LIMITS, Limits
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.process.log import hide_in_log, locate_error
 from mcpgen.runtime.protocol.prepared_list import PreparedList, split_tools
@@ -18,14 +19,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from mcpgen.contract.limits import Limits
     from mcpgen.runtime.auth.scopes import ScopeRules
     from mcpgen.runtime.content import JsonObject
     from mcpgen.runtime.handlers.context import ToolProvider
     from mcpgen.runtime.handlers.declared import Declared
     from mcpgen.runtime.handlers.dispatcher import Dispatcher
     from mcpgen.runtime.handlers.features import Features
-    from mcpgen.runtime.startup.secret_files import ResolvedEnvironment
     from mcpgen.runtime.state.store import Store
     from mcpgen.runtime.tools.registry import ToolRegistry, UserConnections
     from mcpgen.runtime.tools.tool import ToolGroup
@@ -53,25 +52,23 @@ class ServerPackage:
         self.features = self._load_features()
         self.declared = self._load_declared()
         self.definition = self._make_definition()
-        self._resolved: ResolvedEnvironment | None = None
+        self._environ: Mapping[str, str] | None = None
+        self._secret_file_problems: Sequence[ConfigurationError] = ()
         self._limits: Limits | None = None
 
     @property
-    def environment(self) -> ResolvedEnvironment:
-        """The environment of the process with the secrets that are in files, which are read once.
-
-        Where there are none, `environ` is the environment itself.
-        """
-        if self._resolved is None or not self._resolved.from_files:
-            from mcpgen.runtime.startup.secret_files import ResolvedEnvironment
-
-            self._resolved = ResolvedEnvironment(self.contract, os.environ)
-        return self._resolved
+    def environ(self) -> Mapping[str, str]:
+        """The environment of the process with the secrets that are in files, read once."""
+        if self._environ is None:
+            self._read_environment()
+        return self._environ or {}
 
     @property
-    def environ(self) -> Mapping[str, str]:
-        """The variables of `environment`."""
-        return self.environment.environ
+    def secret_file_problems(self) -> Sequence[ConfigurationError]:
+        """Why files that contain secrets cannot be used."""
+        if self._environ is None:
+            self._read_environment()
+        return self._secret_file_problems
 
     @property
     def limits(self) -> Limits:
@@ -81,9 +78,13 @@ class ServerPackage:
             ConfigurationError: a setting has an invalid value.
         """
         if self._limits is None:
-            from mcpgen.runtime.startup.limits import read_limits
+            prefix = self.contract.get("env_prefix", "")
+            if "limits" in self.contract or any(it.startswith(prefix) for it in self.environ):
+                from mcpgen.runtime.startup.limits import read_limits
 
-            self._limits = read_limits(self.contract, self.environ)
+                self._limits = read_limits(self.contract, self.environ)
+            else:  # most servers
+                self._limits = DEFAULT_LIMITS
         return self._limits
 
     @classmethod
@@ -343,6 +344,18 @@ class ServerPackage:
             for path, source in self.read_handler_sources().items()
             if any(word in source for word in words)
         ]
+
+    def _read_environment(self) -> None:
+        environ = dict(os.environ)  # a copy: each look at `os.environ` decodes what it finds
+        self._environ = environ
+        names = {setting["name"] for setting in self.contract.get("environment", ())}
+        prefix = self.contract.get("env_prefix", "")
+        files = [name for name in environ if name.endswith("_FILE")]
+        if any(it.startswith(prefix) or it.removesuffix("_FILE") in names for it in files):
+            from mcpgen.runtime.startup.secret_files import ResolvedEnvironment
+
+            resolved = ResolvedEnvironment(self.contract, environ)
+            self._environ, self._secret_file_problems = resolved.environ, resolved.problems
 
     def _read_contract(self) -> dict[str, Any]:
         name = "_generated/contract.json"

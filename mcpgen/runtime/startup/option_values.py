@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 MAX_SECONDS: Final = 24 * 60 * 60
+DEFAULT_PORT: Final = 8000
 MAX_PORT: Final = 65_535
 MAX_WORKERS: Final = 256
 

@@ -19,7 +19,7 @@ from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.manifest.manifest import read_manifest
 from mcpgen.render.skeleton_facts import skeleton_facts
-from mcpgen.runtime.serving import DEFAULT_PORT
+from mcpgen.runtime.startup.option_values import DEFAULT_PORT
 from mcpgen.text.identifiers import Identifier
 from tests.support.plans import server_plan, with_text
 
