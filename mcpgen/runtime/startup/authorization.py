@@ -1,13 +1,13 @@
-"""Authorization of callers as the settings define it: what is wrong with them, and the result."""
+"""Authorization of callers, from the settings: their problems, and the configured authorization."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from mcpgen.contract.extras import MissingExtraError, is_installed
 from mcpgen.runtime.errors import ConfigurationError
-from mcpgen.runtime.startup.server_settings import ServerSettings
+from mcpgen.runtime.startup.server_settings import ServerSettings, list_shadowed
 
 if TYPE_CHECKING:
     from mcpgen.runtime.auth.authorizer import Authorizer
@@ -38,9 +38,11 @@ _REQUIRES: Final = (
 )
 
 
-def is_authorization_set(prefix: str, environ: Mapping[str, str]) -> bool:
+def is_authorization_set(contract: JsonObject, environ: Mapping[str, str]) -> bool:
     """Return whether any setting of authorization has a value: the server must not serve all."""
-    return any(environ.get(f"{prefix}{name}", "").strip() for name in _SETTINGS)
+    prefix, others = contract.get("env_prefix", ""), list_shadowed(contract)
+    variables = (prefix + name for name in _SETTINGS)
+    return any(environ.get(it, "").strip() for it in variables if it not in others)
 
 
 def find_authorization_problems(
@@ -51,74 +53,74 @@ def find_authorization_problems(
     Invalid values are reported by `find_invalid_settings`; as long as there are some, the others
     cannot be judged.
     """
-    prefix = contract.get("env_prefix", "")
-    if not is_authorization_set(prefix, environ):
+    if not is_authorization_set(contract, environ):
         return []
-    settings = ServerSettings(prefix, environ)
-    if any(error.setting.removeprefix(prefix) in _READ for error in settings.find_invalid()):
+    settings = ServerSettings.from_contract(contract, environ)
+    if {error.setting for error in settings.find_invalid()} & {settings.spell(it) for it in _READ}:
         return []
-    return list(_find_inconsistent(settings, prefix))
+    return list(_find_inconsistent(settings))
 
 
-def _find_inconsistent(settings: ServerSettings, prefix: str) -> Iterator[ConfigurationError]:
+def _find_inconsistent(settings: ServerSettings) -> Iterator[ConfigurationError]:
+    spell = settings.spell
     for name, required in _REQUIRES:
-        if settings.is_set(name) and not settings.is_set(required):
-            yield _make_error(
-                prefix, required, f"missing {prefix}{required}: {prefix}{name} is set"
-            )
+        if settings.is_set(name):
+            yield from _require(settings, required, f"{spell(name)} is set")
     has_tokens = settings.is_set("AUTH_TOKENS_FILE")
     if settings.is_set("AUTH_SCOPES") and not settings.is_set("AUTH_ISSUER") and not has_tokens:
-        yield _make_error(
-            prefix,
-            "AUTH_ISSUER",
-            f"missing {prefix}AUTH_ISSUER or {prefix}AUTH_TOKENS_FILE: {prefix}AUTH_SCOPES is set",
+        yield ConfigurationError(
+            f"missing {spell('AUTH_ISSUER')} or {spell('AUTH_TOKENS_FILE')}:"
+            f" {spell('AUTH_SCOPES')} is set",
+            setting=spell("AUTH_ISSUER"),
         )
     if settings.is_set("AUTH_ISSUER"):
-        yield from _check_issuers(settings, prefix)
+        yield from _check_issuers(settings)
         if not is_installed("auth"):
-            yield MissingExtraError("auth", needed_by=f"{prefix}AUTH_ISSUER")
-    if "?" in (settings.get("PUBLIC_URL") or ""):
-        yield _make_error(prefix, "PUBLIC_URL", f"invalid {prefix}PUBLIC_URL: it has a query")
+            yield MissingExtraError("auth", needed_by=spell("AUTH_ISSUER"))
+    yield from _reject_queries(settings, "PUBLIC_URL", [settings.get("PUBLIC_URL") or ""])
     if has_tokens:
         from mcpgen.runtime.auth.static_tokens import InvalidTokensFileError, StaticTokens
 
         try:
-            StaticTokens(settings.get("AUTH_TOKENS_FILE"), setting=f"{prefix}AUTH_TOKENS_FILE")
+            StaticTokens(settings.get("AUTH_TOKENS_FILE"), setting=spell("AUTH_TOKENS_FILE"))
         except InvalidTokensFileError as error:
             yield error
 
 
-def _check_issuers(settings: ServerSettings, prefix: str) -> Iterator[ConfigurationError]:
+def _check_issuers(settings: ServerSettings) -> Iterator[ConfigurationError]:
     from mcpgen.runtime.auth.presets import find_preset
 
     issuers = settings.get("AUTH_ISSUER")
-    if any("?" in issuer for issuer in issuers):
-        yield _make_error(prefix, "AUTH_ISSUER", f"invalid {prefix}AUTH_ISSUER: it has a query")
+    yield from _reject_queries(settings, "AUTH_ISSUER", issuers)
     if settings.is_set("AUTH_JWKS_URL") and len(issuers) > 1:
-        yield _make_error(
-            prefix,
-            "AUTH_JWKS_URL",
-            f"{prefix}AUTH_JWKS_URL is for a single issuer, but {prefix}AUTH_ISSUER has several",
+        variable = settings.spell("AUTH_JWKS_URL")
+        yield ConfigurationError(
+            f"{variable} is for a single issuer, but {settings.spell('AUTH_ISSUER')} has several",
+            setting=variable,
         )
     for preset in map(find_preset, issuers):
-        if preset.needs_audience and not settings.is_set("AUTH_AUDIENCE"):
-            yield _make_error(
-                prefix,
-                "AUTH_AUDIENCE",
-                f"missing {prefix}AUTH_AUDIENCE: access tokens of {preset.name} do not name the"
-                " server's URL as their audience",
+        if preset.needs_audience:
+            reason = (
+                f"access tokens of {preset.name} do not name the server's URL as their audience"
             )
-        if preset.needs_introspection and not settings.is_set("AUTH_INTROSPECTION_URL"):
-            yield _make_error(
-                prefix,
-                "AUTH_INTROSPECTION_URL",
-                f"missing {prefix}AUTH_INTROSPECTION_URL: only {preset.name} itself can check its"
-                " access tokens",
-            )
+            yield from _require(settings, "AUTH_AUDIENCE", reason)
+        if preset.needs_introspection:
+            reason = f"only {preset.name} itself can check its access tokens"
+            yield from _require(settings, "AUTH_INTROSPECTION_URL", reason)
 
 
-def _make_error(prefix: str, name: str, text: str) -> ConfigurationError:
-    return ConfigurationError(text, setting=f"{prefix}{name}")
+def _require(settings: ServerSettings, name: str, reason: str) -> Iterator[ConfigurationError]:
+    if not settings.is_set(name):
+        variable = settings.spell(name)
+        yield ConfigurationError(f"missing {variable}: {reason}", setting=variable)
+
+
+def _reject_queries(
+    settings: ServerSettings, name: str, urls: Iterable[str]
+) -> Iterator[ConfigurationError]:
+    if any("?" in url for url in urls):
+        variable = settings.spell(name)
+        yield ConfigurationError(f"invalid {variable}: it has a query", setting=variable)
 
 
 def make_authorization(
@@ -137,26 +139,24 @@ def make_authorization(
     Raises:
         ConfigurationError: a setting is invalid or missing; only the first problem is reported.
     """
-    prefix = contract.get("env_prefix", "")
-    if not is_authorization_set(prefix, environ):
+    if not is_authorization_set(contract, environ):
         return None
     for problem in find_authorization_problems(contract, environ):
         raise problem
-    settings = ServerSettings(prefix, environ)
+    settings = ServerSettings.from_contract(contract, environ)
     issuers = settings.get("AUTH_ISSUER") or ()
-    if issuers and not is_local and not settings.is_set("PUBLIC_URL"):
-        raise _make_error(
-            prefix,
-            "PUBLIC_URL",
-            f"missing {prefix}PUBLIC_URL: access tokens must name the URL of the server",
-        )
+    if issuers and not is_local:
+        for problem in _require(
+            settings, "PUBLIC_URL", "access tokens must name the URL of the server"
+        ):
+            raise problem
     from mcpgen.runtime.startup.limits import read_limits
     from mcpgen.runtime.transports.http.authorization import HttpAuthorization
     from mcpgen.runtime.upstream.http.configured import make_sender
 
     sender = make_sender(contract, environ, read_limits(contract, environ))
     return HttpAuthorization(
-        _make_authorizer(settings, sender.send, prefix),
+        _make_authorizer(settings, sender.send),
         _make_scope_rules(contract, settings, declared),
         public_url=settings.get("PUBLIC_URL") or "",
         issuers=issuers,
@@ -165,7 +165,7 @@ def make_authorization(
     )
 
 
-def _make_authorizer(settings: ServerSettings, send: Sender, prefix: str) -> Authorizer:
+def _make_authorizer(settings: ServerSettings, send: Sender) -> Authorizer:
     from mcpgen.runtime.auth.authorizer import Authorizer
     from mcpgen.runtime.auth.fetching import IssuerClient
     from mcpgen.runtime.auth.introspection import Introspection
@@ -188,7 +188,7 @@ def _make_authorizer(settings: ServerSettings, send: Sender, prefix: str) -> Aut
         )
     if settings.is_set("AUTH_TOKENS_FILE"):
         name = "AUTH_TOKENS_FILE"
-        static = StaticTokens(settings.get(name), setting=f"{prefix}{name}")
+        static = StaticTokens(settings.get(name), setting=settings.spell(name))
     return Authorizer(
         audiences=frozenset(map(canonicalize, settings.get("AUTH_AUDIENCE") or ())),
         jwt=JwtVerifier(keys) if keys else None,

@@ -25,7 +25,7 @@ def find_connect_problems(
     if not has_user_schemes(contract):
         return []
     prefix = contract.get("env_prefix", "")
-    settings = ServerSettings(prefix, environ)
+    settings = ServerSettings.from_contract(contract, environ)
     why = "users connect their accounts at the API"
     problems: list[ConfigurationError] = []
 

@@ -84,6 +84,17 @@ def test_without_settings_there_is_nothing_to_report_and_no_authorization() -> N
     assert make_authorization(CONTRACT, environ) is None
 
 
+def test_the_credential_of_a_scheme_is_no_setting_of_authorization() -> None:
+    variables = ["PETS_AUTH_CLIENT_ID", "PETS_AUTH_CLIENT_SECRET"]  # of a scheme called `auth`
+    entries = [{"name": name, "scheme": "auth"} for name in variables]
+    contract = {**CONTRACT, "environment": entries}
+    environ = dict.fromkeys(variables, "a")
+    assert find_authorization_problems(contract, environ) == []
+    assert make_authorization(contract, environ) is None
+    (problem,) = find_authorization_problems(contract, environ | {"PETS_AUTH_SCOPES": "a"})
+    assert problem.setting == "PETS_AUTH_ISSUER"
+
+
 def test_a_missing_extra_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(extras.MODULE_OF_EXTRA, "auth", "no_such_module")
     text = (

@@ -43,7 +43,7 @@ def read_caller_schemes(
         elif source["from"] == "exchange":
             from mcpgen.runtime.upstream.auth.token_exchange import ExchangeScheme
 
-            settings = ServerSettings(contract.get("env_prefix", ""), environ)
+            settings = ServerSettings.from_contract(contract, environ)
             schemes[name] = ExchangeScheme(
                 settings, base_urls=base_urls[description.get("source", "")], clock=clock
             )
