@@ -23,6 +23,7 @@ from mcpgen.runtime.upstream.auth.local_account import (
     read_local_account,
 )
 from mcpgen.runtime.upstream.auth.token_endpoint import TokenGrant
+from mcpgen.runtime.upstream.auth.token_store import hold_lock
 from mcpgen.runtime.upstream.http.configured import make_sender
 
 if TYPE_CHECKING:
@@ -154,7 +155,8 @@ async def _login(
     except TimeoutError:
         raise ToolError(f"Nobody logged in within {LOGIN_SECONDS / 60:g} minutes.") from None
     store = account.open_store()
-    store.save(account.scheme, make_tokens(grant, time.time(), scopes=scopes))
+    async with hold_lock(account.folder, account.scheme):  # a server may be renewing older tokens
+        store.save(account.scheme, make_tokens(grant, time.time(), scopes=scopes))
     _print(f"You are logged in to `{account.scheme}`. The tokens are in {store.place}.")
 
 
@@ -203,11 +205,12 @@ async def _log_in_with_code(
 
 async def _logout(account: LocalAccount, send: Sender) -> None:
     store = account.open_store()
-    tokens = store.load(account.scheme)
+    async with hold_lock(account.folder, account.scheme):  # a server may be renewing them
+        tokens = store.load(account.scheme)
+        store.delete(account.scheme)
     if tokens is None:
         _print(f"Nobody is logged in to `{account.scheme}`.")
         return
-    store.delete(account.scheme)
     kind = "refresh_token" if tokens.refresh_token else "access_token"
     try:
         is_revoked = await account.client.revoke(

@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import stat
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,16 +17,23 @@ import keyring
 import pytest
 from aiohttp import ClientSession
 from keyring.backend import KeyringBackend
+from keyring.errors import KeyringLocked
 from msgspec.json import Encoder
 
-from mcpgen.runtime.errors import ConfigurationError, UsageError
+from mcpgen.runtime.errors import ConfigurationError, ToolError, UsageError
 from mcpgen.runtime.login.commands import run_command
 from mcpgen.runtime.login.redirect import RedirectListener
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.serving import serve
 from mcpgen.runtime.transports.http.streamable import StreamableHttp
 from mcpgen.runtime.transports.json_input import make_hot_decoder
-from mcpgen.runtime.upstream.auth.token_store import FileTokens, Tokens, open_token_store
+from mcpgen.runtime.upstream.auth import token_store
+from mcpgen.runtime.upstream.auth.token_store import (
+    FileTokens,
+    Tokens,
+    hold_lock,
+    open_token_store,
+)
 from mcpgen.testing.client.client import Client
 from tests.support.authorization_server import AuthorizationServer, Browser
 from tests.support.callers import PETSTORE
@@ -135,9 +144,10 @@ def test_login_in_a_browser_lets_calls_use_the_account(
     run(scenario())
     shown = capsys.readouterr().out
     assert "You are logged in to `bearer`" in shown
-    assert str(state / "accounts.json") in shown
+    assert f"a file in {state}, which only you can read" in shown
     assert "access-1" not in shown
-    assert stat.S_IMODE((state / "accounts.json").stat().st_mode) == 0o600
+    (file,) = state.glob("*.json")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(state.stat().st_mode) == 0o700
 
 
@@ -199,7 +209,7 @@ def test_logout_revokes_and_deletes(state: Path, capsys: pytest.CaptureFixture[s
             assert await setup.run("login") == 0
             assert await setup.run("logout") == 0
             assert server.revoked == ["refresh-1"]
-            assert not (state / "accounts.json").exists()
+            assert FileTokens(state).load("bearer") is None
             async with setup.client() as client:
                 assert (await get_user(client))[0]
             assert await setup.run("logout") == 0
@@ -312,13 +322,94 @@ def test_the_keyring_is_used_if_there_is_one(
 
     run(scenario())
     assert "the keyring of this system" in capsys.readouterr().out
-    assert not (state / "accounts.json").exists()
+    assert not list(state.glob("*.json"))
+
+
+def test_a_keyring_that_is_locked_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = _Keyring()
+    monkeypatch.setattr(keyring, "get_keyring", lambda: backend)
+
+    def fail(*_: str) -> None:
+        raise KeyringLocked("the text of the library")
+
+    monkeypatch.setattr(backend, "set_password", fail)
+
+    async def scenario() -> None:
+        async with AuthorizationServer().listening() as server:
+            with pytest.raises(ConfigurationError, match=r"KeyringLocked.*: unlock it"):
+                await Setup(server).run("login")
+
+    run(scenario())
+
+
+def test_a_login_is_not_overwritten_by_a_renewal_of_older_tokens(state: Path) -> None:
+    async def scenario() -> None:
+        async with AuthorizationServer().listening() as server:
+            setup = Setup(server)
+            async with hold_lock(state, "bearer"):  # as a server does that renews tokens
+                login = asyncio.create_task(setup.run("login"))
+                finished, _ = await asyncio.wait({login}, timeout=0.5)
+                assert not finished
+                store = FileTokens(state)
+                store.save("bearer", Tokens("older", 0.0))
+            assert await login == 0
+            assert store.load("bearer") != Tokens("older", 0.0)
+
+    run(scenario())
+
+
+def test_the_accounts_of_two_schemes_are_stored_apart(tmp_path: Path) -> None:
+    store = FileTokens(tmp_path)
+    store.save("bearer", Tokens("one", 0.0))
+    store.save("../other", Tokens("two", 0.0))
+    store.delete("bearer")
+    assert store.load("bearer") is None
+    assert store.load("../other") == Tokens("two", 0.0)
+
+
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    store = FileTokens(tmp_path / "file")
+    with pytest.raises(ConfigurationError, match="cannot be written"):
+        store.save("bearer", Tokens("one", 0.0))
+
+
+def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, sys, pathlib, time\n"
+        "from mcpgen.runtime.upstream.auth.token_store import hold_lock\n"
+        "async def main():\n"
+        "    async with hold_lock(pathlib.Path(sys.argv[1]), 'bearer'):\n"
+        "        print('locked', flush=True)\n"
+        "        time.sleep(600)\n"
+        "asyncio.run(main())\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+
+    async def scenario() -> None:
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:  # noqa: ASYNC220
+            try:
+                assert process.stdout is not None
+                assert process.stdout.readline() == b"locked\n"
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(token_store, "LOCK_SECONDS", 0.1)
+                    with pytest.raises(ToolError, match="Another process has used the account"):
+                        await hold_lock(tmp_path, "bearer").__aenter__()
+                async with hold_lock(tmp_path, "other"):
+                    pass
+            finally:
+                process.kill()
+        async with hold_lock(tmp_path, "bearer"):
+            pass
+
+    run(scenario())
 
 
 def test_a_file_that_others_can_read_is_not_used(tmp_path: Path) -> None:
     store = FileTokens(tmp_path)
     store.save("bearer", Tokens("access", 0.0))
-    (tmp_path / "accounts.json").chmod(0o644)
+    (file,) = tmp_path.iterdir()
+    file.chmod(0o644)
     with pytest.raises(ConfigurationError, match="chmod 600"):
         store.load("bearer")
 

@@ -14,7 +14,8 @@ from mcpgen.contract.base_url import BaseUrls, UnconfirmedOriginError
 from mcpgen.contract.needs import settings_of_schemes
 from mcpgen.runtime.auth.access import Access
 from mcpgen.runtime.content import JsonObject
-from mcpgen.runtime.errors import ToolError
+from mcpgen.runtime.errors import ConfigurationError, ToolError
+from mcpgen.runtime.process.log import log
 from mcpgen.runtime.startup.values import read_value
 from mcpgen.runtime.upstream.auth.authorization_code import AuthorizationCodeClient
 from mcpgen.runtime.upstream.auth.schemes import AppliedCredentials, make_authorization
@@ -316,5 +317,12 @@ class LocalAccountScheme:
                 grant, self._now(), scopes=current.scopes, refresh_token=current.refresh_token
             )
             self._tokens = renewed
-            await asyncio.to_thread(self._find_store().save, account.scheme, renewed)
+            try:
+                await asyncio.to_thread(self._find_store().save, account.scheme, renewed)
+            except ConfigurationError as error:
+                log(
+                    "error",
+                    f"the renewed tokens of `{account.scheme}` are not stored, and end with this"
+                    f" process: {error}",
+                )
             return renewed

@@ -1,4 +1,4 @@
-"""Storage of the local user's tokens: the system's keyring, else a file of mode 600."""
+"""Storage of the local user's tokens: the system's keyring, else files of mode 600."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ import os
 import stat
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.errors import ConfigurationError, ToolError
 
 LOCK_SECONDS: Final = 30.0
-"""After this time, a lock is that of a process that has ended."""
+"""How long `hold_lock` waits for another process; a renewal takes at most 20 s."""
 _POLL_SECONDS: Final = 0.05
-_FILE: Final = "accounts.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,74 +61,91 @@ class KeyringTokens:
         self._program = program
 
     def load(self, scheme: str) -> Tokens | None:
-        """Return the tokens of a scheme; None if nobody is logged in."""
-        return _decode(self._keyring.get_password(self._program, scheme))
+        """Return the tokens of a scheme; None if nobody is logged in.
+
+        Raises:
+            ConfigurationError: the keyring is locked, or does not answer.
+        """
+        with _report_keyring_errors():
+            return _decode(self._keyring.get_password(self._program, scheme))
 
     def save(self, scheme: str, tokens: Tokens) -> None:
         """Store the tokens of a scheme."""
-        self._keyring.set_password(self._program, scheme, json.dumps(asdict(tokens)))
+        with _report_keyring_errors():
+            self._keyring.set_password(self._program, scheme, json.dumps(asdict(tokens)))
 
     def delete(self, scheme: str) -> None:
         """Forget the tokens of a scheme."""
         if self.load(scheme) is not None:
-            self._keyring.delete_password(self._program, scheme)
+            with _report_keyring_errors():
+                self._keyring.delete_password(self._program, scheme)
 
 
 class FileTokens:
-    """Tokens in a file that only its owner can read."""
+    """Tokens in files that only their owner can read, one for each scheme."""
 
     def __init__(self, folder: Path) -> None:
         """Store in this folder, which is created when it is needed."""
-        self._path = folder / _FILE
+        self._folder = folder
 
     @property
     def place(self) -> str:
         """Where the tokens are, for a sentence."""
-        return f"the file {self._path}, which only you can read"
+        return f"a file in {self._folder}, which only you can read"
 
     def load(self, scheme: str) -> Tokens | None:
         """Return the tokens of a scheme; None if nobody is logged in.
 
         Raises:
-            ConfigurationError: other users can read the file.
+            ConfigurationError: other users can read the file, or you cannot.
         """
-        entry = self._read().get(scheme)
-        return None if entry is None else _decode(json.dumps(entry))
+        path = self._find_path(scheme)
+        try:
+            with path.open("rb") as file:
+                mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+                content = file.read()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from None
+        if os.name == "posix" and mode & 0o077:
+            raise ConfigurationError(
+                f"other users can read {path}, so its tokens are not used: run `chmod 600 {path}`"
+            )
+        return _decode(content.decode(errors="replace"))
 
     def save(self, scheme: str, tokens: Tokens) -> None:
-        """Store the tokens of a scheme."""
-        self._write({**self._read(), scheme: asdict(tokens)})
+        """Store the tokens of a scheme.
+
+        Raises:
+            ConfigurationError: the file cannot be written.
+        """
+        path = self._find_path(scheme)
+        new = path.with_suffix(f".{os.getpid()}")
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            new.unlink(missing_ok=True)
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(json.dumps(asdict(tokens)).encode())
+            new.replace(path)
+        except OSError as error:
+            raise ConfigurationError(f"{path} cannot be written: {error.strerror}") from None
 
     def delete(self, scheme: str) -> None:
-        """Forget the tokens of a scheme."""
-        entries = {name: entry for name, entry in self._read().items() if name != scheme}
-        if entries:
-            self._write(entries)
-        else:
-            self._path.unlink(missing_ok=True)
+        """Forget the tokens of a scheme.
 
-    def _read(self) -> dict[str, Any]:
+        Raises:
+            ConfigurationError: the file cannot be deleted.
+        """
+        path = self._find_path(scheme)
         try:
-            with self._path.open("rb") as file:
-                mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-                if os.name == "posix" and mode & 0o077:
-                    raise ConfigurationError(
-                        f"other users can read {self._path}, so its tokens are not used: run"
-                        f" `chmod 600 {self._path}`"
-                    )
-                entries = json.loads(file.read())
-        except (FileNotFoundError, ValueError):
-            return {}
-        return entries if isinstance(entries, dict) else {}
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise ConfigurationError(f"{path} cannot be deleted: {error.strerror}") from None
 
-    def _write(self, entries: Mapping[str, Any]) -> None:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        new = self._path.with_suffix(f".{os.getpid()}")
-        new.unlink(missing_ok=True)
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(json.dumps(entries).encode())
-        new.replace(self._path)
+    def _find_path(self, scheme: str) -> Path:
+        return self._folder / f"account-{_digest(scheme)}.json"
 
 
 def open_token_store(program: str, environ: Mapping[str, str]) -> TokenStore:
@@ -162,27 +178,72 @@ def find_state_folder(program: str, environ: Mapping[str, str]) -> Path:
 
 
 @asynccontextmanager
-async def hold_lock(folder: Path, name: str) -> AsyncIterator[None]:
-    """Hold a lock among the processes of the user, so that one of them renews a token at a time."""
-    path = folder / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.lock"
-    while not _try_lock(path):  # noqa: ASYNC110  (another process releases it)
-        await asyncio.sleep(_POLL_SECONDS)
+async def hold_lock(folder: Path, scheme: str) -> AsyncIterator[None]:
+    """Lock the tokens of a scheme: one process of the user renews or replaces them at a time.
+
+    The operating system releases the lock of a process that ends.
+
+    Raises:
+        ToolError: another process has not released the lock for `LOCK_SECONDS`.
+        ConfigurationError: the file of the lock cannot be opened.
+    """
+    path = folder / f"account-{_digest(scheme)}.lock"
+    handle = _open_lock(path)
     try:
+        until = time.monotonic() + LOCK_SECONDS
+        while not _try_lock(handle):
+            if time.monotonic() >= until:
+                raise ToolError(
+                    f"Another process has used the account for {LOCK_SECONDS:g} seconds: try again,"
+                    f" and if that does not help, end the processes that have {path} open."
+                )
+            await asyncio.sleep(_POLL_SECONDS)
         yield
     finally:
-        path.unlink(missing_ok=True)
+        os.close(handle)  # releases the lock
 
 
-def _try_lock(path: Path) -> bool:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+def _open_lock(path: Path) -> int:
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except FileExistsError:
-        with contextlib.suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > LOCK_SECONDS:
-                path.unlink()  # its process was killed
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be opened: {error.strerror}") from None
+
+
+def _try_lock(handle: int) -> bool:
+    """Lock an open file; return False if another one has locked it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
         return False
+    except OSError:
+        return True  # the file system has no locks
     return True
+
+
+def _digest(scheme: str) -> str:
+    """Return a name for files: that of a scheme may have any characters."""
+    return hashlib.sha256(scheme.encode()).hexdigest()[:16]
+
+
+@contextlib.contextmanager
+def _report_keyring_errors() -> Iterator[None]:
+    from keyring.errors import KeyringError
+
+    try:
+        yield
+    except KeyringError as error:
+        raise ConfigurationError(
+            f"the keyring of this system cannot be used ({type(error).__name__}): unlock it"
+        ) from None
 
 
 def _decode(text: str | None) -> Tokens | None:
