@@ -124,20 +124,28 @@ class Supervisor:
         return None
 
     def _fork(self, worker: _Worker) -> WorkerLink | None:
-        ready, ready_fd = os.pipe()
-        # A signal that arrives between the fork and its own handlers must end the child.
+        # A signal waits until the child has its own handlers, and the parent knows the child.
         numbers = [getattr(signal, name) for name in _SIGNALS]
         signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
         try:
-            pid = os.fork()
+            if self._is_stopping:  # by a signal that arrived since the caller looked
+                return None
+            ready, ready_fd = os.pipe()
+            try:
+                pid = os.fork()
+            except OSError as error:  # too many processes, or too little memory
+                os.close(ready)
+                os.close(ready_fd)
+                self._on_failed_start(worker, error.strerror or "")
+                return None
             if pid == 0:
                 self._become_worker(ready)
                 return WorkerLink(worker.number, self._sockets, self._alive[0], ready_fd)
+            worker.pid, worker.ready_fd, worker.started_at = pid, ready, time.monotonic()
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, numbers)
         os.close(ready_fd)
         os.set_blocking(ready, False)
-        worker.pid, worker.ready_fd, worker.started_at = pid, ready, time.monotonic()
         return None
 
     def _become_worker(self, ready: int) -> None:
@@ -196,16 +204,25 @@ class Supervisor:
             self._is_stopping = True
             self._codes.append(code if code > 0 else 1)
             return
-        now = time.monotonic()
-        is_stable = now - worker.started_at >= STABLE_SECONDS
-        worker.deaths = 1 if is_stable else worker.deaths + 1
-        delay = min(MAX_DELAY_SECONDS, self._first_delay_seconds * 2 ** (worker.deaths - 1))
-        worker.due = now + delay
+        if time.monotonic() - worker.started_at >= STABLE_SECONDS:
+            worker.deaths = 0
         how = f"ended with exit code {code}" if code >= 0 else f"was killed by signal {-code}"
-        log(
-            "error",
-            f"worker {worker.number} (process {pid}) {how}; it is started again in {delay:g} s",
-        )
+        self._delay_start(worker, f"(process {pid}) {how}")
+
+    def _on_failed_start(self, worker: _Worker, reason: str) -> None:
+        if self._was_ready:
+            self._delay_start(worker, f"was not started ({reason})")
+        else:
+            log("error", f"no worker can be started: {reason}")
+            self._is_stopping = True
+            self._codes.append(1)
+
+    def _delay_start(self, worker: _Worker, reason: str) -> None:
+        """Start a worker later, after a time that doubles with each of its failures."""
+        worker.deaths += 1
+        delay = min(MAX_DELAY_SECONDS, self._first_delay_seconds * 2 ** (worker.deaths - 1))
+        worker.due = time.monotonic() + delay
+        log("error", f"worker {worker.number} {reason}; it is started again in {delay:g} s")
 
     # -- the end -------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -220,3 +221,45 @@ def test_the_delay_of_restarts_doubles_to_a_limit() -> None:
         delays.append(worker.due)
     waits = [round(after - delays[0] + 1) for after in delays]
     assert waits == [1, 2, 4, 8, 16, MAX_DELAY_SECONDS, MAX_DELAY_SECONDS]
+
+
+def test_a_signal_during_the_start_of_a_worker_reaches_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    supervisor = Supervisor(1, [], lambda _: 0, on_ready=lambda: None, stop_seconds=1)
+    (worker,) = supervisor._workers
+    reached: list[int] = []
+    monkeypatch.setattr(supervisor, "_send", lambda _: reached.append(worker.pid))
+
+    def fork() -> int:
+        signal.raise_signal(signal.SIGTERM)
+        return 4242
+
+    monkeypatch.setattr(os, "fork", fork)
+    before = signal.signal(signal.SIGTERM, supervisor._on_signal)
+    try:
+        assert supervisor._fork(worker) is None
+        os.close(worker.ready_fd)
+        assert reached == [4242]
+        worker.pid = 0
+        assert supervisor._fork(worker) is None
+        assert worker.pid == 0
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize("was_ready", [False, True])
+def test_a_worker_that_cannot_be_forked_does_not_end_the_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, was_ready: bool
+) -> None:
+    supervisor = Supervisor(1, [], lambda _: 0, on_ready=lambda: None, stop_seconds=1)
+    supervisor._was_ready = was_ready
+
+    def fork() -> int:
+        raise BlockingIOError(errno.EAGAIN, "no more processes")
+
+    monkeypatch.setattr(os, "fork", fork)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    assert supervisor._start_due_workers() is None
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert supervisor._is_stopping is not was_ready
+    said = "was not started (no more processes); it is started again in 0.5 s"
+    assert (said if was_ready else "no worker can be started") in capsys.readouterr().err
