@@ -16,7 +16,10 @@ class SingleFlight(Generic[T]):
         self._tasks: dict[Hashable, asyncio.Task[T]] = {}
 
     async def run(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return the result of `work`, or of the one that is running for this key."""
+        """Return the result of `work`, or of the work that is running for this key.
+
+        The work continues when its callers are cancelled.
+        """
         task = self._tasks.get(key)
         if task is None:
             task = self._tasks[key] = asyncio.get_running_loop().create_task(work())

@@ -13,20 +13,22 @@ import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
-from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from mcpgen.contract.base_url import UnconfirmedOriginError
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ToolError
 from mcpgen.runtime.upstream.auth.token_endpoint import (
     ClientIdentity,
     TokenGrant,
+    UrlPolicy,
+    check_endpoint,
     check_url,
     decode_object,
     fetch_metadata,
     make_form_request,
     request_token,
+    resolve_url,
     send_request,
 )
 from mcpgen.runtime.upstream.http.messages import HttpRequest, Sender
@@ -77,19 +79,6 @@ class CallbackError(ToolError):
     def __init__(self, message: str, code: str = "") -> None:
         super().__init__(message)
         self.code = code
-
-
-class UrlPolicy(Protocol):
-    """Where secrets may be sent: `BaseUrls` for URLs of the document."""
-
-    def base_url(self) -> str:
-        """Return the URL that resolves relative ones."""
-
-    def is_confirmed(self, url: str) -> bool:
-        """Return whether secrets may be sent to the origin of a URL."""
-
-    def private_addresses_setting_of(self, url: str) -> str:
-        """Return the settings that would permit a private address; "" if it is permitted."""
 
 
 class AuthorizationCodeClient:
@@ -147,17 +136,16 @@ class AuthorizationCodeClient:
         return self._found
 
     async def _discover(self, send: Sender) -> Endpoints:
-        self._check_confirmed(self._discovery_url)
-        url = check_url(self._discovery_url, "the discovery URL")
+        url = self._check_endpoint(self._discovery_url, "the discovery URL")
         private = self._base_urls.private_addresses_setting_of(url)
         return self._read_metadata(await fetch_metadata(send, url, private))
 
     async def _read_document(self, send: Sender) -> Endpoints:
         """Return the URLs of the document, with what the server's metadata adds to them."""
         flow = self.flow
-        token_url = self._check_secret_url(flow.get("tokenUrl", ""), "the token URL")
+        token_url = self._check_endpoint(flow.get("tokenUrl", ""), "the token URL")
         own = Endpoints(
-            check_url(self._resolve(flow.get("authorizationUrl", "")), _SHOWN),
+            check_url(resolve_url(flow.get("authorizationUrl", ""), self._base_urls), _SHOWN),
             token_url,
             offers_refresh_scope=_OFFLINE in flow.get("scopes", {}),
         )
@@ -193,26 +181,16 @@ class AuthorizationCodeClient:
         device = optional.get("device_authorization_endpoint", "")
         return Endpoints(
             check_url(authorization, _SHOWN),
-            self._check_secret_url(metadata["token_endpoint"], "the token URL"),
-            revocation and self._check_secret_url(revocation, "the revocation URL"),
-            device and self._check_secret_url(device, "the device authorization URL"),
+            self._check_endpoint(metadata["token_endpoint"], "the token URL"),
+            revocation and self._check_endpoint(revocation, "the revocation URL"),
+            device and self._check_endpoint(device, "the device authorization URL"),
             issuer=optional.get("issuer", ""),
             sends_issuer=metadata.get("authorization_response_iss_parameter_supported") is True,
             offers_refresh_scope=isinstance(scopes, list) and _OFFLINE in scopes,
         )
 
-    def _resolve(self, url: str) -> str:
-        return url if "://" in url else urljoin(f"{self._base_urls.base_url()}/", url)
-
-    def _check_secret_url(self, url: str, what: str) -> str:
-        """Return the absolute URL of an endpoint that receives secrets."""
-        url = check_url(self._resolve(url), what)
-        self._check_confirmed(url)
-        return url
-
-    def _check_confirmed(self, url: str) -> None:
-        if not self._base_urls.is_confirmed(url):
-            raise UnconfirmedOriginError(f"the token request of `{self._name}`", url)
+    def _check_endpoint(self, url: str, what: str) -> str:
+        return check_endpoint(url, self._base_urls, scheme=self._name, what=what)
 
     def begin(
         self,
@@ -289,7 +267,7 @@ class AuthorizationCodeClient:
         endpoints = await self.find_endpoints(send)
         refresh_url = self.flow.get("refreshUrl", "")
         if refresh_url and not self._discovery_url:
-            url = self._check_secret_url(refresh_url, "the refresh URL")
+            url = self._check_endpoint(refresh_url, "the refresh URL")
             endpoints = Endpoints(endpoints.authorization_url, url)
         form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
         return await self._request_token(send, endpoints, form)

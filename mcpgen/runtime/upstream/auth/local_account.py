@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final, Protocol
-from urllib.parse import urljoin
 
-from mcpgen.contract.base_url import BaseUrls, UnconfirmedOriginError
+from mcpgen.contract.base_url import BaseUrls
 from mcpgen.contract.needs import settings_of_schemes
 from mcpgen.runtime.auth.access import Access
+from mcpgen.runtime.auth.single_flight import SingleFlight
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, ToolError
 from mcpgen.runtime.process.log import log
@@ -23,7 +23,7 @@ from mcpgen.runtime.upstream.auth.token_endpoint import (
     ClientIdentity,
     GrantRefusedError,
     TokenGrant,
-    check_url,
+    check_endpoint,
     make_form_request,
     request_token,
 )
@@ -138,7 +138,8 @@ def read_local_account(
     device = None
     if flow.get("deviceAuthorizationUrl") and flow.get("tokenUrl"):
         urls = [
-            _resolve(flow[key], scheme, base_urls) for key in ("deviceAuthorizationUrl", "tokenUrl")
+            check_endpoint(flow[key], base_urls, scheme=scheme)
+            for key in ("deviceAuthorizationUrl", "tokenUrl")
         ]
         device = DeviceEndpoints(urls[0], urls[1], identity, base_urls, variables)
     program = f"{contract['name']}-mcp"
@@ -155,24 +156,13 @@ def read_local_account(
     )
 
 
-def _resolve(url: str, scheme: str, base_urls: BaseUrls) -> str:
-    """Return the absolute URL of an endpoint that receives secrets."""
-    if "://" not in url:
-        url = urljoin(f"{base_urls.base_url()}/", url)
-    check_url(url)
-    if not base_urls.is_confirmed(url):
-        raise UnconfirmedOriginError(f"the token request of `{scheme}`", url)
-    return url
-
-
 def make_tokens(
     grant: TokenGrant, now: float, *, scopes: Sequence[str], refresh_token: str = ""
 ) -> Tokens:
     """Return the tokens of a grant, which may have no new refresh token."""
-    lifetime = grant.lifetime_seconds
     return Tokens(
         grant.access_token,
-        now + lifetime - min(60.0, lifetime / 5),
+        grant.compute_renewal(now),
         grant.refresh_token or refresh_token,
         tuple(sorted(scopes if grant.scopes is None else grant.scopes)),
     )
@@ -194,7 +184,7 @@ class LocalAccountScheme:
         self._store: TokenStore | None = None
         self._tokens: Tokens | None = None
         self._refused = ""  # the access token that the API did not accept
-        self._renewal: asyncio.Task[Tokens] | None = None
+        self._renewals: SingleFlight[Tokens] = SingleFlight()
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -249,7 +239,10 @@ class LocalAccountScheme:
         is_old = tokens.access_token == self._refused or self._now() >= tokens.renew_at
         # Without a refresh token, the access token is used until the API refuses it.
         if is_old and tokens.refresh_token:
-            tokens = await self._renew_once(send, tokens)
+            stale = tokens
+            tokens = await self._renewals.run(
+                self._account.scheme, lambda: self._renew(send, stale)
+            )
         return make_authorization("Bearer", tokens.access_token)
 
     def forget(
@@ -273,18 +266,6 @@ class LocalAccountScheme:
         if self._store is None:
             self._store = self._account.open_store()
         return self._store
-
-    async def _renew_once(self, send: Sender, stale: Tokens) -> Tokens:
-        """Share one renewal among all calls; the end of a call does not cancel it."""
-        if self._renewal is None:
-            self._renewal = asyncio.create_task(self._renew(send, stale))
-            self._renewal.add_done_callback(self._end_renewal)
-        return await asyncio.shield(self._renewal)
-
-    def _end_renewal(self, renewal: asyncio.Task[Tokens]) -> None:
-        self._renewal = None
-        if not renewal.cancelled():
-            renewal.exception()  # the calls that waited for it may have been cancelled
 
     async def _renew(self, send: Sender, stale: Tokens) -> Tokens:
         """Renew the tokens, unless another process does: a refresh token is used once."""

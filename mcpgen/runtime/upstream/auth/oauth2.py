@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
-from urllib.parse import urljoin
 
-from mcpgen.contract.base_url import BaseUrls, UnconfirmedOriginError
+from mcpgen.contract.base_url import BaseUrls
 from mcpgen.contract.needs import sufficient_parts
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.startup.values import read_value
 from mcpgen.runtime.upstream.auth.schemes import AppliedCredentials, make_authorization
 from mcpgen.runtime.upstream.auth.token_endpoint import (
     ClientIdentity,
-    check_url,
+    check_endpoint,
     fetch_metadata,
     make_form_request,
     request_token,
@@ -166,27 +165,18 @@ class OAuth2Scheme:
             private_addresses_setting=self._base_urls.private_addresses_setting_of(url),
         )
         grant = await request_token(send, request, variables=self.variables)
-        token, lifetime = grant.access_token, grant.lifetime_seconds
         # Some issuers give a new refresh token each time, and then only that one is good.
         if self._refresh_token and grant.refresh_token:
             self._refresh_token = grant.refresh_token
-        self._tokens[scope] = (token, self._clock() + lifetime - min(60.0, lifetime / 5))
-        return token
+        self._tokens[scope] = (grant.access_token, grant.compute_renewal(self._clock()))
+        return grant.access_token
 
     async def _find_token_url(self, send: Sender) -> str:
         """Return the URL that the secrets go to."""
         url = self._discovered or self._documented_url
         if not url:
             url = self._discovered = await self._discover(send)
-        if "://" not in url:
-            url = urljoin(f"{self._base_urls.base_url()}/", url)
-        check_url(url)
-        self._check_confirmed(url)
-        return url
-
-    def _check_confirmed(self, url: str) -> None:
-        if not self._base_urls.is_confirmed(url):
-            raise UnconfirmedOriginError(f"the token request of `{self._name}`", url)
+        return check_endpoint(url, self._base_urls, scheme=self._name)
 
     @property
     def unconfirmed_url(self) -> str:
@@ -200,8 +190,7 @@ class OAuth2Scheme:
         return url if "://" in url and not self._base_urls.is_confirmed(url) else ""
 
     async def _discover(self, send: Sender) -> str:
-        self._check_confirmed(self._discovery_url)
-        url = check_url(self._discovery_url)
+        url = check_endpoint(self._discovery_url, self._base_urls, scheme=self._name)
         private = self._base_urls.private_addresses_setting_of(url)
         endpoint: str = (await fetch_metadata(send, url, private))["token_endpoint"]
         return endpoint

@@ -5,11 +5,12 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
-from urllib.parse import quote_plus, urlencode, urlsplit
+from typing import Any, Final, Protocol
+from urllib.parse import quote_plus, urlencode, urljoin, urlsplit
 
 import msgspec
 
+from mcpgen.contract.base_url import UnconfirmedOriginError
 from mcpgen.runtime.errors import ConfigurationError, ToolError
 from mcpgen.runtime.startup.values import TOKEN
 from mcpgen.runtime.upstream.errors import UpstreamError
@@ -23,6 +24,19 @@ _FORM: Final = (
     ("Content-Type", "application/x-www-form-urlencoded"),
     ("Accept", "application/json"),
 )
+
+
+class UrlPolicy(Protocol):
+    """Where secrets may be sent: `BaseUrls` for URLs of the document."""
+
+    def base_url(self) -> str:
+        """Return the URL that resolves relative ones."""
+
+    def is_confirmed(self, url: str) -> bool:
+        """Return whether secrets may be sent to the origin of a URL."""
+
+    def private_addresses_setting_of(self, url: str) -> str:
+        """Return the settings that would permit a private address; "" if it is permitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +68,13 @@ class TokenGrant:
     scopes: frozenset[str] | None = None
     """The granted scopes; None if they are those that were requested."""
     id_token: str = field(default="", repr=False)
+
+    def compute_renewal(self, now: float) -> float:
+        """Return the time at which to renew the access token; `now` is that of the response.
+
+        It is a minute before the token expires, or a fifth of its lifetime if that is less.
+        """
+        return now + self.lifetime_seconds - min(60.0, self.lifetime_seconds / 5)
 
 
 class GrantRefusedError(ToolError):
@@ -125,6 +146,26 @@ def check_url(url: str, what: str = "the token URL") -> str:
         raise ConfigurationError(f"{what} of the API is not https, so no secret is sent there")
     if parts.username or parts.fragment:
         raise ConfigurationError(f"{what} of the API has a user or a fragment in it")
+    return url
+
+
+def resolve_url(url: str, base_urls: UrlPolicy) -> str:
+    """Return the absolute form of a URL of the document."""
+    return url if "://" in url else urljoin(f"{base_urls.base_url()}/", url)
+
+
+def check_endpoint(
+    url: str, base_urls: UrlPolicy, *, scheme: str, what: str = "the token URL"
+) -> str:
+    """Return the absolute URL of an endpoint that receives secrets of a security scheme.
+
+    Raises:
+        ConfigurationError: the URL is invalid; the message calls it `what`.
+        UnconfirmedOriginError: its origin may not receive secrets.
+    """
+    url = check_url(resolve_url(url, base_urls), what)
+    if not base_urls.is_confirmed(url):
+        raise UnconfirmedOriginError(f"the token request of `{scheme}`", url)
     return url
 
 
