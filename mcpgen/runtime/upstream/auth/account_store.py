@@ -53,7 +53,14 @@ class AccountStore:
     async def find(self, principal: str, scheme: str) -> Account | None:
         """Return a user's account; None if there is none that can be decrypted."""
         key = self.make_key(principal, scheme)
-        sealed = await self.store.get(key)
+        return self._open(key, await self.store.get(key))
+
+    async def take(self, principal: str, scheme: str) -> Account | None:
+        """Delete a user's account and return it; None if there is none that can be decrypted."""
+        key = self.make_key(principal, scheme)
+        return self._open(key, await self.store.take(key))
+
+    def _open(self, key: str, sealed: bytes | None) -> Account | None:
         plain = None if sealed is None else self._ring.decrypt(sealed, key.encode())
         if sealed is None or plain is None:
             return None
@@ -77,13 +84,9 @@ class AccountStore:
         key = self.make_key(principal, scheme)
         return await self.store.replace(key, old.sealed, self._seal(key, new), IDLE_SECONDS)
 
-    async def delete(self, principal: str, scheme: str, account: Account | None = None) -> None:
-        """Delete a user's account; with `account`, only if it is still that one."""
-        key = self.make_key(principal, scheme)
-        if account is None:
-            await self.store.delete(key)
-        else:
-            await self.store.delete_if(key, account.sealed)
+    async def delete(self, principal: str, scheme: str, account: Account) -> None:
+        """Delete a user's account, unless it was replaced by another one."""
+        await self.store.delete_if(self.make_key(principal, scheme), account.sealed)
 
     def _seal(self, key: str, account: Account) -> bytes:
         content = {

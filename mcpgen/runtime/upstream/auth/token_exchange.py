@@ -186,6 +186,5 @@ class ExchangeScheme:
                 " this server and is never sent to the API",
                 setting=self._setting,
             )
-        lifetime = grant.lifetime_seconds
         slot.token = grant.access_token
-        slot.renew_at = self._clock() + lifetime - min(60.0, lifetime / 5)
+        slot.renew_at = grant.compute_renewal(self._clock())

@@ -11,10 +11,12 @@ import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import ClassVar, Final
 
 from mcpgen.runtime.auth.access import Access
+from mcpgen.runtime.auth.single_flight import SingleFlight
 from mcpgen.runtime.errors import ConnectionNeededError, StoreUnavailableError, ToolError
 from mcpgen.runtime.process.caller_secrets import mask_caller_secret
 from mcpgen.runtime.process.log import log
@@ -64,7 +66,7 @@ class UserScheme:
         self._accounts = accounts
         self._now = now
         self._sleep = sleep
-        self._renewals: dict[str, asyncio.Task[Account]] = {}  # by principal
+        self._renewals: SingleFlight[Account] = SingleFlight()  # by principal
         self._refused: dict[str, str] = {}  # by principal: the token, until the next `apply`
 
     def is_available(self, access: Access | None) -> bool:
@@ -116,7 +118,10 @@ class UserScheme:
         if account.access_token == refused or (
             account.refresh_token and self._now() >= account.renew_at
         ):
-            return await self._renew_once(send, principal, account)
+            # Calls that end do not cancel it.
+            return await self._renewals.run(
+                principal, lambda: self._renew(send, principal, account)
+            )
         return account
 
     def forget(
@@ -143,8 +148,8 @@ class UserScheme:
 
         Return whether the authorization server has revoked them.
         """
-        account = await self._accounts.find(principal, self.name)
-        await self._accounts.delete(principal, self.name)
+        # In one step: tokens that are renewed meanwhile would stay valid otherwise.
+        account = await self._accounts.take(principal, self.name)
         return account is not None and await self._revoke(send, account)
 
     async def _revoke(self, send: Sender, account: Account) -> bool:
@@ -157,16 +162,6 @@ class UserScheme:
         except (ToolError, TimeoutError) as error:
             log("warning", f"tokens of `{self.name}` could not be revoked: {error}")
             return False
-
-    async def _renew_once(self, send: Sender, principal: str, stale: Account) -> Account:
-        """Share one renewal among the calls of this process; their end does not cancel it."""
-        renewal = self._renewals.get(principal)
-        if renewal is None:
-            renewal = asyncio.create_task(self._renew(send, principal, stale))
-            self._renewals[principal] = renewal
-            renewal.add_done_callback(lambda _: self._renewals.pop(principal))
-            renewal.add_done_callback(_retrieve_error)
-        return await asyncio.shield(renewal)
 
     async def _renew(self, send: Sender, principal: str, stale: Account) -> Account:
         """Renew the tokens of an account, unless another process does."""
@@ -183,7 +178,8 @@ class UserScheme:
                 return current  # renewed before this process got the lock
             return await self._request_tokens(send, principal, current)
         finally:
-            await store.delete_if(lock, holder)
+            with suppress(StoreUnavailableError):  # the lock expires, and the tokens are valid
+                await store.delete_if(lock, holder)
 
     async def _find_current(self, principal: str) -> Account:
         account = await self._accounts.find(principal, self.name)
@@ -211,7 +207,7 @@ class UserScheme:
                 f"No access token: its issuer did not answer within {RENEWAL_SECONDS:g} seconds."
             ) from None
         renewed = self._extend(account, grant)
-        if await self._store_renewed(principal, account, renewed):
+        if await self._replace_with_retries(principal, account, renewed):
             return renewed
         current = await self._accounts.find(principal, self.name)
         if current is None:  # the user has disconnected it: nothing may remain valid
@@ -219,7 +215,7 @@ class UserScheme:
             raise ConnectionNeededError(self.name, account.scopes)
         return current  # just connected again
 
-    async def _store_renewed(self, principal: str, old: Account, new: Account) -> bool:
+    async def _replace_with_retries(self, principal: str, old: Account, new: Account) -> bool:
         """Store renewed tokens, in several attempts: the old refresh token is used up."""
         for delay in STORE_DELAYS:
             try:
@@ -229,16 +225,9 @@ class UserScheme:
         return await self._accounts.replace(principal, self.name, old, new)
 
     def _extend(self, account: Account, grant: TokenGrant) -> Account:
-        lifetime = grant.lifetime_seconds
         return replace(
             account,
             access_token=grant.access_token,
             refresh_token=grant.refresh_token or account.refresh_token,
-            renew_at=self._now() + lifetime - min(60.0, lifetime / 5),
+            renew_at=grant.compute_renewal(self._now()),
         )
-
-
-def _retrieve_error(renewal: asyncio.Task[Account]) -> None:
-    """Mark an error as retrieved: the calls that waited for it may have been cancelled."""
-    if not renewal.cancelled():
-        renewal.exception()

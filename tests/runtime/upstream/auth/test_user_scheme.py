@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -151,6 +152,48 @@ def test_an_account_that_is_disconnected_during_a_renewal_stays_disconnected(run
             await call
         assert await two.find_account(ADA.principal) is None
         assert scene.client.revoked == ["refresh-1", "refresh-2"]
+
+    run(scenario())
+
+
+def test_tokens_that_are_renewed_during_the_disconnection_are_revoked(
+    run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        scene = Scene()
+        one, two = scene.replica(), scene.replica()
+        await one.connect(ADA.principal, make_grant(1), ["read"])
+        scene.now += 99
+
+        async def renew_first(operation: Callable[[str], Any], key: str) -> Any:
+            found = await scene.store.get(key) if operation == get else None
+            monkeypatch.undo()
+            await token_of(one, "read")
+            return found or await operation(key)
+
+        get, take = scene.store.get, scene.store.take
+        monkeypatch.setattr(scene.store, "get", partial(renew_first, get))
+        monkeypatch.setattr(scene.store, "take", partial(renew_first, take))
+        assert await two.disconnect(ADA.principal, send)
+        assert scene.client.revoked == ["refresh-2"]
+        assert await one.find_account(ADA.principal) is None
+
+    run(scenario())
+
+
+def test_a_lock_that_cannot_be_released_does_not_fail_the_call(
+    run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: Any) -> bool:
+        raise StoreUnavailableError("the store is gone")
+
+    async def scenario() -> None:
+        scene = Scene()
+        scheme = scene.replica()
+        await scheme.connect(ADA.principal, make_grant(1), ["read"])
+        scene.now += 99
+        monkeypatch.setattr(scene.store, "delete_if", fail)
+        assert await token_of(scheme, "read") == "Bearer access-2"
 
     run(scenario())
 
