@@ -48,7 +48,7 @@ def test_twenty_users_on_three_replicas_refresh_each_token_once(
     users = [f"user{number}" for number in range(20)]
 
     async def scenario(world: World) -> None:
-        world.provider.lifetime_seconds = 0.001
+        world.provider.lifetime_seconds = 1e-6
         for user in users:
             await world.connect(user)
         world.provider.lifetime_seconds = 3600
@@ -408,7 +408,7 @@ def test_a_token_that_the_api_refuses_is_renewed_once(package: ServerPackage) ->
 
 def test_an_account_survives_an_authorization_server_that_is_down(package: ServerPackage) -> None:
     async def scenario(world: World) -> None:
-        world.provider.lifetime_seconds = 0.001
+        world.provider.lifetime_seconds = 1e-6
         await world.connect("ada")
         world.provider.is_down = True
         failed = (await world.call("ada"))["result"]
@@ -425,7 +425,7 @@ def test_keys_are_rotated(package: ServerPackage, keys: str, is_readable: bool) 
     store = MemoryStore()
 
     async def connect(world: World) -> None:
-        world.provider.lifetime_seconds = 0.001
+        world.provider.lifetime_seconds = 1e-6
         await world.connect("ada")
         accounts.update(world.provider._accounts)
 
