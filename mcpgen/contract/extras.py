@@ -40,7 +40,10 @@ With MCP 2026-07-28 they need encrypted request state.
 
 
 class MissingExtraError(ConfigurationError):
-    """A missing extra of mcpgen, which `tools` or a setting need; () and "" if neither is known."""
+    """An extra of mcpgen that is not installed.
+
+    `tools` are the tools that need it, `needed_by` is the setting that does; either may be empty.
+    """
 
     def __init__(self, extra: str, tools: Sequence[str] = (), *, needed_by: str = "") -> None:
         self.extra = extra

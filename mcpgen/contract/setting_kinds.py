@@ -21,7 +21,7 @@ class Rate(NamedTuple):
 
 
 class ServerSetting(NamedTuple):
-    """A setting of the runtime, which servers have whatever their API is."""
+    """A setting of the runtime: it does not depend on the API of a server."""
 
     name: str
     """Without the server's prefix: `TIMEOUT_SECONDS`."""
@@ -48,9 +48,8 @@ class ServerSetting(NamedTuple):
     """The servers that have it: "" for all, "requests" for those that send requests to an API,
     "contract" for those whose contract lists it."""
     in_contract: str = ""
-    """What a server must have for its contract to list the setting beside its own; "" if none
-    does: "requests", "document_urls", "files", "toolsets", "questions", "exchange"
-    or "user"."""
+    """The feature of a server whose contract lists the setting: "requests", "document_urls",
+    "files", "toolsets", "questions", "exchange" or "user"; "" if no contract lists it."""
     for_users: bool = False
     """It matters to someone who installs the server in a client, over stdio (`server.json`)."""
 

@@ -1,4 +1,4 @@
-"""Validation of access tokens, whatever their form, and the cache of its results."""
+"""Validation of access tokens (JWTs, opaque and static tokens), with a cache of the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INTROSPECTION_CACHE_SECONDS: Final = 10.0
 
 
 class _Cache:
-    """Results by hash of a token, each for a time; the oldest one makes room."""
+    """Bounded cache of results with expiry, by hash of the token; drops the oldest when full."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[bytes, tuple[Access | InvalidTokenError, float]] = OrderedDict()
@@ -55,18 +55,18 @@ class Authorizer:
         static: StaticTokens | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Combine the configured ways; `audiences` are canonical."""
+        """Combine the configured validators; `audiences` are canonical (`canonicalize`)."""
         self.audiences = audiences
         self._jwt = jwt
         self._introspection = introspection
         self._static = static
         self._clock = clock
         self._accepted = _Cache()
-        self._rejected = _Cache()  # apart, so that invalid tokens do not displace valid ones
+        self._rejected = _Cache()  # separate, so that invalid tokens do not displace valid ones
         self._flight: SingleFlight[Access] = SingleFlight()
 
     async def authorize(self, token: str) -> Access:
-        """Return the access that a token gives.
+        """Return the access that a token grants.
 
         Raises:
             InvalidTokenError: the token is invalid.
@@ -94,7 +94,7 @@ class Authorizer:
         return await self._flight.run(key, lambda: self._introspect(token, key))
 
     def _is_verified_here(self, issuer: object) -> bool:
-        """Return whether a JWT is verified by its signature; others are opaque."""
+        """Return whether a JWT of this issuer is verified by its signature."""
         if self._jwt is None or not isinstance(issuer, str) or issuer not in self._jwt.issuers:
             return self._introspection is None and self._static is None
         return not find_preset(issuer).needs_introspection
@@ -112,6 +112,6 @@ class Authorizer:
         return access
 
     def _store(self, key: bytes, access: Access, seconds: float) -> None:
-        """Cache an access, but never longer than its token is accepted."""
+        """Cache an access for some seconds, at most until its token expires."""
         until = min(self._clock() + seconds, access.expires_at + CLOCK_SKEW_SECONDS)
         self._accepted.add(key, access, until)

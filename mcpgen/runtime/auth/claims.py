@@ -1,4 +1,4 @@
-"""Claims of an access token, whatever its form: who the caller is and what it may do."""
+"""Validation of the claims of an access token: the caller, its scopes and the audience."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MAX_SCOPES: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class TokenClaims:
-    """Authentic claims of a token, and the issuer that is responsible for them."""
+    """Claims whose origin was verified (by signature or introspection), and their issuer."""
 
     issuer: str
     claims: dict[str, Any]
 
     def check(self, token: str, audiences: Iterable[str], now: float) -> Access:
-        """Return the access that a token gives; `now` is in seconds since the epoch.
+        """Check the claims and return the access; `now` is in seconds since the epoch.
 
         Raises:
             InvalidTokenError: it is expired, not valid yet, for another server, or lacks a claim.
@@ -41,7 +41,7 @@ class TokenClaims:
         if not is_audience(self.claims.get("aud"), audiences):
             raise InvalidTokenError("is for another server")
         if "cnf" in self.claims:
-            # RFC 7800: whoever accepts it as a bearer token gives up the protection of its key.
+            # RFC 7800: accepted as a bearer token, it would be valid without the proof of its key.
             raise InvalidTokenError("is bound to a key, which this server cannot check")
         preset = find_preset(self.issuer)
         return Access(
@@ -62,9 +62,9 @@ class TokenClaims:
         return float(value)
 
     def _read_principal(self, preset: Preset) -> str:
-        """Return the issuer and the claim that identifies the caller, unambiguously.
+        """Return issuer, claim name and value: no other caller has the same principal.
 
-        An issuer is a URL, which has no spaces, so that no two callers have the same principal.
+        An issuer is a URL and contains no spaces, so the parts cannot be confused.
         """
         for name in preset.principal_claims:
             value = self.claims.get(name)

@@ -1,4 +1,4 @@
-"""Why an access token is not accepted. Each text may be shown to the caller."""
+"""Errors of the validation of access tokens. Their texts may be shown to the caller."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ class InvalidTokenError(Exception):
 
 
 class IssuerUnavailableError(Exception):
-    """A token cannot be checked now: its issuer does not answer, or answers with nonsense."""
+    """A token cannot be checked now: its issuer does not respond, or the response is invalid."""

@@ -99,7 +99,7 @@ class IssuerKeys:
             self._failure = None
             self._keys = tuple(filter(None, map(import_key, entries[:MAX_KEYS])))
             self._fetched_at = self._clock()
-        finally:  # not before, so that whoever comes meanwhile waits for this fetch
+        finally:  # set at the end, so that concurrent callers wait for this fetch
             self._tried_at = self._clock()
 
     async def _discover(self) -> str:

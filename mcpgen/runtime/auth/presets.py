@@ -1,4 +1,4 @@
-"""What is particular to the access tokens of well-known issuers.
+"""Differences between the access tokens of well-known issuers.
 
 Sources: the vendors' pages about access tokens, listed in docs/how-to/authorization.md.
 """

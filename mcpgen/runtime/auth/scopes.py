@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 OFFLINE_ACCESS: Final = "offline_access"
-"""Never asked for: refresh tokens are the client's affair (MCP 2026-07-28, "Authorization")."""
+"""Never required: only clients request refresh tokens (MCP 2026-07-28, "Authorization")."""
 _NONE: Final[frozenset[str]] = frozenset()
 
 FindTool = Callable[[str, Mapping[str, Any]], Iterable[str]]
@@ -29,7 +29,7 @@ class ScopeRules:
         self.required = frozenset(required)
         self._by_tool = {name: frozenset(scopes) for name, scopes in (by_tool or {}).items()}
         self._includes = {name: frozenset(scopes) for name, scopes in (includes or {}).items()}
-        self._find_tools = find_tools or _find_called
+        self._find_tools = find_tools or _find_called_tool
 
     @property
     def all(self) -> list[str]:
@@ -65,7 +65,7 @@ class ScopeRules:
         return missing - granted
 
 
-def _find_called(method: str, params: Mapping[str, Any]) -> Iterable[str]:
+def _find_called_tool(method: str, params: Mapping[str, Any]) -> Iterable[str]:
     name = params.get("name")
     return (name,) if method == "tools/call" and type(name) is str else ()
 

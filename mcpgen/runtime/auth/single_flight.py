@@ -1,4 +1,4 @@
-"""Concurrent callers share one piece of work."""
+"""Sharing of one task among concurrent callers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class SingleFlight(Generic[T]):
-    """Work that runs once for all callers that ask for it at the same time."""
+    """Runs a task once for all callers that request it at the same time."""
 
     def __init__(self) -> None:
         self._tasks: dict[Hashable, asyncio.Task[T]] = {}
@@ -24,9 +24,9 @@ class SingleFlight(Generic[T]):
         if task is None:
             task = self._tasks[key] = asyncio.get_running_loop().create_task(work())
             task.add_done_callback(lambda done: self._forget(key, done))
-        return await asyncio.shield(task)  # a caller that ends does not end the others
+        return await asyncio.shield(task)  # cancelling one caller does not cancel the task
 
     def _forget(self, key: Hashable, task: asyncio.Task[T]) -> None:
         del self._tasks[key]
         if not task.cancelled():
-            task.exception()  # has no other reader if all callers have ended
+            task.exception()  # marks the error as retrieved: all callers may have been cancelled

@@ -1,8 +1,7 @@
-"""Static bearer tokens of a small team, in a file that has their hashes.
+"""Static bearer tokens of a small team, stored as hashes in a file.
 
-The hash of a random token of 256 bits does not help to find it, so that the file may be readable,
-as mounted files often are. Whoever can write it can add a token: it must not be writable for
-others.
+A random token of 256 bits cannot be found from its hash, so the file may be readable by others, as
+mounted files often are. It must not be writable by others, who could add a token.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ _NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0)  # for a named pipe without a wri
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}\Z")
 _HASH: Final = re.compile(r"[0-9a-f]{64}\Z")
 _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")  # RFC 6749, section 3.3
-_ISSUER: Final = "tokens-file"  # in the place of an issuer's URL, of which it is none
+_ISSUER: Final = "tokens-file"  # takes the place of the issuer's URL in a principal
 
 
 class InvalidTokensFileError(ConfigurationError):
-    """The file of tokens is missing, malformed or writable for others."""
+    """The file of tokens is missing, malformed or writable by others."""
 
 
 class StaticTokens:
@@ -70,7 +69,12 @@ class StaticTokens:
             raise IssuerUnavailableError("the file of access tokens is invalid")
         digest = sha256(token.encode()).digest()
         found = None
-        for known, access in self._entries.items():  # all of them, whichever matches
+        for (
+            known,
+            access,
+        ) in (
+            self._entries.items()
+        ):  # no early exit: the time does not depend on which token matches
             if hmac.compare_digest(known, digest):
                 found = access
         return found
@@ -99,7 +103,7 @@ class StaticTokens:
         if not stat.S_ISREG(status.st_mode):
             raise self._make_error("must name a readable file")
         if os.name == "posix" and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise self._make_error("names a file that others may write: run `chmod go-w` on it")
+            raise self._make_error("names a file that others can write to: run `chmod go-w` on it")
         if content != self._content or not self._is_valid:
             self._entries = self._parse(content)
             self._content, self._is_valid = content, True

@@ -30,7 +30,7 @@ _MAX_SHOWN: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class DeviceCode:
-    """What the user has to enter, and the code with which the server asks for the tokens."""
+    """The code that the user enters at a URL, and the code that the server exchanges for tokens."""
 
     url: str
     user_code: str
@@ -92,7 +92,7 @@ class DeviceFlow:
         )
 
     async def wait(self, send: Sender, code: DeviceCode) -> TokenGrant:
-        """Ask for the tokens until the user has decided.
+        """Poll for the tokens until the user has decided.
 
         Raises:
             ToolError: the user refused, or the code has expired.

@@ -1,4 +1,4 @@
-"""Secrets of the caller whose request the current task answers; they are masked in its output."""
+"""Secrets of the caller whose request the current task serves; they are masked in its output."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 
 class CallerSecrets:
-    """The credentials that one request brought, and those that were fetched for it."""
+    """The credentials in one request, and those that were fetched for it."""
 
     __slots__ = ("redactor", "values")
 
     def __init__(self, values: Iterable[str]) -> None:
         self.values = frozenset(filter(None, values))
         self.redactor: tuple[Any, Any] = (None, None)
-        """The redactor with these secrets, after the redactor that it extends."""
+        """The redactor without these secrets, and the one with them."""
 
     def add(self, *values: str) -> None:
-        """Mask these from now on."""
+        """Mask these values, too."""
         if not self.values.issuperset(values):
             self.values = self.values.union(values)
             self.redactor = (None, None)
@@ -29,11 +29,11 @@ class CallerSecrets:
 
 _current: Final[ContextVar[CallerSecrets | None]] = ContextVar("caller_secrets", default=None)
 get_caller_secrets: Final = _current.get
-"""Return the secrets of the current request; None if its caller brought none."""
+"""Return the secrets of the current request; None if it has none."""
 
 
 def mask_secrets_of(access: Access) -> None:
-    """Mask what a request brings in everything that its task writes from now on."""
+    """Mask the credentials of a request in all further output of its task."""
     if access.headers or access.token:
         _current.set(CallerSecrets((*access.headers.values(), access.token)))
 

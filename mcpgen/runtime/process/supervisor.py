@@ -1,9 +1,9 @@
 """Supervisor of `--workers`: processes that serve one socket, restarted when they die.
 
-The supervisor opens the listening sockets and forks. A worker that dies loses no connection that
-waits to be accepted, since the others accept from the same queue; with a socket for each worker
-(SO_REUSEPORT) the kernel would reset those of the dead one. The supervisor has no event loop, no
-thread and no handlers, so a fork copies a process at rest, and a restart is quick.
+The supervisor opens the listening sockets and forks. Connections that wait to be accepted survive
+the death of a worker, since the others accept from the same queue; with a socket for each worker
+(SO_REUSEPORT) the kernel would reset them. The supervisor has no event loop, thread or handlers, so
+forking is safe and a restart is quick.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _SIGNALS: Final = ("SIGTERM", "SIGINT", "SIGHUP")
 
 @dataclass(frozen=True, slots=True)
 class WorkerLink:
-    """What a worker has of its supervisor."""
+    """The connection of a worker to its supervisor."""
 
     number: int
     sockets: Sequence[socket]
     parent_fd: int
-    """It becomes readable when the supervisor is gone."""
+    """Becomes readable when the supervisor has ended."""
     ready_fd: int
 
     def report_ready(self) -> None:
-        """Tell the supervisor that this worker serves."""
+        """Report to the supervisor that this worker serves."""
         with contextlib.suppress(OSError):
             os.write(self.ready_fd, b"1")
         os.close(self.ready_fd)
@@ -51,11 +51,11 @@ class WorkerLink:
 @dataclass(slots=True)
 class _Worker:
     number: int
-    pid: int = 0  # 0 while it does not run
+    pid: int = 0  # 0 if it is not running
     ready_fd: int = -1
     started_at: float = 0.0
     deaths: int = 0  # since it was last stable
-    due: float = 0.0  # of its start
+    due: float = 0.0  # when to start it again
 
 
 class Supervisor:
@@ -230,7 +230,7 @@ class Supervisor:
         if not self._is_stopping:
             self._is_stopping = True
             self._kill_at = time.monotonic() + self._stop_seconds + KILL_AFTER_SECONDS
-            for each in self._sockets:  # what waits in the queue is accepted by the workers
+            for each in self._sockets:  # workers accept the connections that wait
                 each.close()
             self._send(signal.SIGTERM)
         elif number != getattr(signal, "SIGHUP", None):  # which may come along with SIGTERM

@@ -1,4 +1,4 @@
-"""Checks of `credentials` in the contract: what callers bring, and whether they can bring it."""
+"""Checks of `credentials` in the contract: whether callers can provide their credentials."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def find_forwarded_tokens(
     sources = contract.get("credentials", {})
     return [
         ConfigurationError(
-            f"{setting} cannot be set: the credential of `{scheme}` is the header `Authorization`"
-            " of the caller, which then has the token for this server, and that is never sent to"
-            " the API. Use another `header` under `credentials` in mcpgen.yaml",
+            f"{setting} cannot be set: with authorization, the header `Authorization` of a caller"
+            f" contains the token for this server, which is never sent to the API as `{scheme}`."
+            " Use another `header` under `credentials` in mcpgen.yaml",
             setting=setting,
         )
         for scheme, source in sources.items()
@@ -49,9 +49,9 @@ def find_blocked_tools(
     *,
     is_http: bool,
 ) -> dict[str, list[str]]:
-    """Return the tools whose callers cannot bring the credential, by the reason.
+    """Return the tools whose callers cannot provide a credential, by the reason.
 
-    `security` has the alternatives of each tool.
+    `security` has the security requirements of each tool.
     """
     obstacles = dict(_iterate_obstacles(contract, environ, is_http=is_http))
     blocked: dict[str, list[str]] = {}
@@ -68,7 +68,7 @@ def find_blocked_tools(
 def _iterate_obstacles(
     contract: JsonObject, environ: Mapping[str, str], *, is_http: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield the schemes that no caller can use, each with what is missing."""
+    """Yield each scheme that no caller can use, with the reason."""
     prefix = contract.get("env_prefix", "")
     exchange = f"{prefix}EXCHANGE_TOKEN_URL"
     needs_callers = (

@@ -57,7 +57,7 @@ class UnconfirmedOrigin:
 
 @dataclass(frozen=True, slots=True)
 class CallersObstacle:
-    """Tools that no caller can use: the credential is the caller's, and `reason` prevents it."""
+    """Tools that no caller can use; `reason` says why callers cannot provide their credentials."""
 
     reason: str
     tools: tuple[str, ...]
@@ -157,8 +157,8 @@ def check_environment(
 ) -> EnvironmentReport:
     """Compare the environment with the needs of the package's tools, without any request.
 
-    `is_shared` states that several processes serve the same clients, `is_http` that it would be
-    over HTTP.
+    `is_shared` states that several processes serve the same clients, `is_http` that the server
+    is checked for HTTP.
     """
     contract = package.contract
     resolved = ResolvedEnvironment(contract, environ)

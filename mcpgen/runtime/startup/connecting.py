@@ -1,4 +1,4 @@
-"""Check of the settings of a server to whose API users connect accounts."""
+"""Check of the settings that a server needs if users connect their accounts at the API."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def find_connect_problems(
         )
     elif not settings.is_set("AUTH_TOKENS_FILE"):
         text = (
-            f"{prefix}AUTH_ISSUER or {prefix}AUTH_TOKENS_FILE must be set: {why}, so that this"
-            " server must know who calls"
+            f"{prefix}AUTH_ISSUER or {prefix}AUTH_TOKENS_FILE must be set: {why}, so this"
+            " server must know its callers"
         )
         problems.append(ConfigurationError(text, setting=f"{prefix}AUTH_ISSUER"))
-    require("PUBLIC_URL", f"{why}, and browsers must find this server")
+    require("PUBLIC_URL", f"{why}, and their browsers are redirected to this URL")
     require("STATE_KEYS", f"{why}, and their tokens are stored encrypted")
     if not is_installed("seal"):
         problems.append(MissingExtraError("seal"))

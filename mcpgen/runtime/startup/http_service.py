@@ -1,4 +1,4 @@
-"""A package served over HTTP: its endpoints, and what they hold until the server stops."""
+"""A package served over HTTP: its endpoints and their resources."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class HttpService:
         return cls(app, dispatcher, authorization, replica)
 
     async def aclose(self) -> None:
-        """Release everything; the calls must have ended before."""
+        """Release all resources; call it after the last call has ended."""
         if self.replica is not None:
             await self.replica.aclose()
         await self.dispatcher.aclose()

@@ -17,7 +17,7 @@ class AccessSettings(NamedTuple):
 
     allows_remote: bool
     allowed_hosts: tuple[str, ...]
-    """With the name in PUBLIC_URL."""
+    """Includes the host of PUBLIC_URL."""
     allowed_origins: tuple[str, ...]
 
 

@@ -1,7 +1,7 @@
 """Secrets from files: `<SETTING>_FILE` names a file with the value, as containers mount them.
 
-The files are read when the server starts; after a rotation it must be restarted. Nothing expensive
-is imported here, since every start looks for such settings.
+The files are read when the server starts; restart it after a rotation. Only cheap modules are
+imported here, since every start looks for such settings.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_SECRET_BYTES: Final = 64 * 1024
 
 
 class ResolvedEnvironment:
-    """The environment of a server, with the secrets that are in files."""
+    """The environment of a server, including the secrets in files."""
 
     def __init__(self, contract: JsonObject, environ: Mapping[str, str]) -> None:
         """Read the files; `problems` has an error for each that cannot be used."""
@@ -45,7 +45,7 @@ class ResolvedEnvironment:
 
 
 def _find_secrets_in_files(contract: JsonObject, environ: Mapping[str, str]) -> list[str]:
-    """Name the secret settings for which a file is set. Other settings may end in `_FILE`, too."""
+    """Return the secret settings whose `<SETTING>_FILE` is set and is not a setting itself."""
     settings = contract.get("environment", ())
     declared = {setting["name"] for setting in settings}
     names = [setting["name"] for setting in settings if setting.get("secret")]
@@ -76,7 +76,7 @@ def read_secret(name: str, environ: Mapping[str, str]) -> str:
             f"{name} and {name}{SUFFIX} are both set: remove one of them", setting=name + SUFFIX
         )
     try:
-        data = _read_bounded(path)
+        data = _read_regular_file(path)
         text = data.decode()
     except (OSError, ValueError):  # a NUL in the path, bytes that are not UTF-8
         raise ConfigurationError(
@@ -93,8 +93,8 @@ def read_secret(name: str, environ: Mapping[str, str]) -> str:
     return text
 
 
-def _read_bounded(path: str) -> bytes:
-    """Read one byte more than is allowed of a regular file; a pipe could block for ever."""
+def _read_regular_file(path: str) -> bytes:
+    """Return at most `MAX_SECRET_BYTES` + 1 bytes of a file; reject pipes, which could block."""
     # O_NONBLOCK: opening a named pipe would wait for its writer. Windows has neither.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:

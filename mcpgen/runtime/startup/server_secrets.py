@@ -13,7 +13,7 @@ PROXY_VARIABLES = ("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy")
 
 
 def list_server_secrets(contract: JsonObject, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the secrets that are set, beside the API's credentials: keys, passwords in URLs."""
+    """Return the secrets in settings other than the API's credentials: keys, passwords in URLs."""
     found: tuple[str, ...] = ()
     has_keys = f"{contract.get('env_prefix', '')}STATE_KEYS" in environ
     has_own = has_keys or has_other_variables(contract, environ)

@@ -24,8 +24,8 @@ class ServerSettings:
     ) -> None:
         """Read the settings of the server with this prefix.
 
-        `defaults` are by setting name. The variables `shadowed` belong to other settings of the
-        server, which had their names first.
+        `defaults` are by setting name. Variables in `shadowed` are ignored: they are
+        credentials or parameters of the server (`list_shadowed`).
         """
         self._prefix = prefix
         self._environ = environ
@@ -81,7 +81,7 @@ class ServerSettings:
         return errors
 
     def list_secrets(self) -> tuple[str, ...]:
-        """Return what must be masked: the secrets that are set, and the passwords in their URLs."""
+        """Return the texts to mask: the values of secret settings, and the passwords in URLs."""
         from urllib.parse import unquote, urlsplit
 
         found: list[str] = []
@@ -107,7 +107,7 @@ class ServerSettings:
 
 
 def list_shadowed(contract: JsonObject) -> frozenset[str]:
-    """Name the variables of the contract that are not settings of the table.
+    """Return the variables of the contract that are not settings of the runtime.
 
     A credential or a parameter may have the name of a setting that a later release added.
     """

@@ -1,4 +1,4 @@
-"""Subscribers in this process of the channels of a store."""
+"""Delivery of a store's messages to the subscribers in this process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 from mcpgen.runtime.state.store import StoreUnavailableError
 
-MAX_MESSAGES: Final = 10_000  # that wait for a subscriber
+MAX_MESSAGES: Final = 10_000  # in the queue of a subscriber
 MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
 
 
@@ -37,14 +37,14 @@ class _Mailbox:
 
 
 class Channels:
-    """Delivers messages to subscribers, which have bounded queues."""
+    """Bounded message queues of subscribers, by channel."""
 
     def __init__(self) -> None:
         self._mailboxes: dict[str, dict[_Mailbox, None]] = {}
 
     @property
     def has_subscribers(self) -> bool:
-        """Whether anyone receives messages."""
+        """Whether there is a subscriber."""
         return bool(self._mailboxes)
 
     async def subscribe(self, channels: Sequence[str]) -> AsyncGenerator[tuple[str, bytes], None]:
@@ -73,14 +73,14 @@ class Channels:
                 continue
             has_room = mailbox.size + len(message) <= MAX_MESSAGE_BYTES
             if len(mailbox.messages) >= MAX_MESSAGES or not has_room:
-                mailbox.fail("a subscriber is too slow, and messages to it were lost")
+                mailbox.fail("a subscriber was too slow and lost messages")
                 continue
             mailbox.messages.append((channel, message))
             mailbox.size += len(message)
             mailbox.is_changed.set()
 
     def fail(self, reason: str) -> None:
-        """End every subscription with an error, after the messages that it has."""
+        """End every subscription with an error, after its queued messages."""
         for subscribers in self._mailboxes.values():
             for mailbox in subscribers:
                 mailbox.fail(reason)

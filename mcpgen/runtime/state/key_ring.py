@@ -1,4 +1,4 @@
-"""Encryption with the keys of an operator, of which the first encrypts and each one decrypts.
+"""Encryption with the keys of the operator: the first one encrypts, all of them decrypt.
 
 AES-256-GCM of `cryptography` (`mcpgen[seal]`): the standard library has no authenticated
 encryption. A server that encrypts nothing needs no `cryptography`.
@@ -27,8 +27,8 @@ NONCE_BYTES: Final = 12
 class KeyRing:
     """The keys of `STATE_KEYS`, for one purpose.
 
-    Keys are replaced by putting a new one before them, and are removed once nothing that they
-    encrypted is needed. What has another purpose or binding cannot be decrypted.
+    To replace a key, put a new one in front of it, and remove it when nothing that it encrypted is
+    needed. Data can be decrypted only with the purpose and the binding of its encryption.
     """
 
     def __init__(self, keys: tuple[bytes, ...], *, purpose: bytes) -> None:
@@ -37,7 +37,7 @@ class KeyRing:
         self._purpose = purpose
 
     def encrypt(self, plain: bytes, binding: bytes) -> bytes:
-        """Return a random nonce of 12 bytes, and after it the encrypted text.
+        """Encrypt data; return a random nonce of 12 bytes, followed by the ciphertext.
 
         Raises:
             MissingExtraError: `cryptography` is not installed.
@@ -46,7 +46,7 @@ class KeyRing:
         return nonce + self._ciphers[0].encrypt(nonce, plain, binding)
 
     def decrypt(self, encrypted: bytes, binding: bytes) -> bytes | None:
-        """Return the text; None if no key of the ring encrypted it with this binding."""
+        """Decrypt what `encrypt` returned; None for another key, purpose or binding."""
         try:
             from cryptography.exceptions import InvalidTag
         except ImportError:

@@ -14,7 +14,7 @@ from mcpgen.runtime.state.store import StoreUnavailableError
 
 MAX_KEYS: Final = 1_000_000
 MAX_BYTES: Final = 256 * 1024 * 1024
-_KEY_BYTES: Final = 200  # of an entry without its key and value, about
+_KEY_BYTES: Final = 200  # estimate for an entry without its key and value
 _MIN_REBUILD: Final = 1000
 
 
@@ -50,7 +50,9 @@ class MemoryStore:
         self._max_keys = max_keys
         self._max_bytes = max_bytes
         self._entries: dict[_Key, _Entry] = {}
-        self._ends: list[tuple[float, str, str]] = []  # a heap; may have replaced entries
+        self._ends: list[
+            tuple[float, str, str]
+        ] = []  # heap of expiry times; may name entries that were replaced
         self._size = 0
         self._channels = Channels()
         self._is_closed = False
@@ -146,7 +148,7 @@ class MemoryStore:
             raise StoreUnavailableError("the state store is closed")
 
     async def aclose(self) -> None:
-        """Forget everything; end subscriptions."""
+        """Delete everything; end subscriptions."""
         self._is_closed = True
         self._entries.clear()
         self._ends.clear()
@@ -168,7 +170,7 @@ class MemoryStore:
         freed = before.size if before is not None else 0
         if before is None and len(self._entries) >= self._max_keys:
             raise StoreUnavailableError(f"the state in memory has {self._max_keys:,} keys")
-        if not isinstance(content, _Log):  # whose room was checked before it changed
+        if not isinstance(content, _Log):  # `append` has checked its size
             self._check_room(size - freed)
         self._size += size - freed
         self._entries[key] = _Entry(content, expires_at, size)

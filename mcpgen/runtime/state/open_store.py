@@ -1,4 +1,4 @@
-"""Opening of the store that `STATE_URL` names. Only the chosen backend is imported."""
+"""Open the store in `STATE_URL`; only its backend is imported."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def open_store(url: str, *, server: str = "") -> Store:
 
 
 def open_shared_store(contract: JsonObject, environ: Mapping[str, str]) -> Store | None:
-    """Return the store of STATE_URL; None if this process shares none with others.
+    """Open the store in STATE_URL; None without one, or with `memory:`.
 
     Raises:
         ConfigurationError: as `open_store`, with the name of the setting.
@@ -72,13 +72,13 @@ def check_state_url(prefix: str, environ: Mapping[str, str]) -> None:
 
 
 def has_shared_store(prefix: str, environ: Mapping[str, str]) -> bool:
-    """Return whether STATE_URL is that of a store for several processes."""
+    """Return whether STATE_URL is set to a store that several processes can share."""
     return environ.get(f"{prefix}STATE_URL", "").strip() not in {"", "memory:"}
 
 
 @contextmanager
 def _name_setting(setting: str) -> Generator[None]:
-    """Name the setting in errors."""
+    """Add the name of the setting to errors."""
     try:
         yield
     except MissingExtraError as error:

@@ -1,7 +1,7 @@
 """The store of any number of machines, in Valkey 7 or Redis 6 and later: `valkey://HOST:PORT`.
 
-Keys are `SERVER:KIND:KEY`, so that servers share a database. What takes several steps is a script,
-which Valkey runs as one. A command is never repeated: it may have happened.
+Keys are `SERVER:KIND:KEY`, so several servers can share a database. Operations of several steps are
+scripts, which run atomically. A command is never repeated, since it may have been executed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _URL_OPTIONS: Final = frozenset(
 )
 _CONNECTION_ERRORS: Final = (RedisConnectionError, RedisTimeoutError, OSError, TimeoutError)
 _ERRORS: Final = (*_CONNECTION_ERRORS, RedisError, RuntimeError)
-# RuntimeError: of a connection that was closed meanwhile.
+# RuntimeError: the connection was closed during the command.
 _CLOSED: Final = "the state store is closed"
 _CAUSES: Final = {  # by the library's class, else by the first word of the error
     "AuthenticationError": "it requires another user name or password",
@@ -294,7 +294,7 @@ def _read_url(url: str) -> str:
 
 
 def _describe(error: Exception) -> str:
-    """Return why a command failed, in our words: the server's could show keys or a password."""
+    """Return why a command failed; the server's own text could contain keys or a password."""
     if isinstance(error, (RedisTimeoutError, TimeoutError)):
         return f"the state store did not answer within {TIMEOUT_SECONDS:g} s"
     code = str(error).partition(" ")[0]

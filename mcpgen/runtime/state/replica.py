@@ -1,4 +1,4 @@
-"""One process among those that share a store: its lease, and messages between the processes."""
+"""Replicas: processes that share a store. Their leases, and messages between them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcpgen.runtime.process.log import describe_error, log
 from mcpgen.runtime.state.store import Store, StoreUnavailableError
 
 LEASE_SECONDS: Final = 10.0
-"""How long a replica counts as alive after its last sign of life."""
+"""How long a lease is valid after its renewal."""
 RENEWALS_PER_LEASE: Final = 4
 RETRY_SECONDS: Final = 0.5  # of a store that did not answer
 START_SECONDS: Final = 5.0  # for the first message to arrive through the store
@@ -25,11 +25,10 @@ Receive: TypeAlias = Callable[[JsonObject], Awaitable[None]]
 
 
 class Replica:
-    """This process, as the other replicas of the server see it.
+    """This process as a replica: it renews a lease, sends messages and receives them.
 
-    A replica that stops signing its lease is dead: no other process waits for it any longer.
-    Messages are delivered at most once, so what must not be lost is in the store, and a message
-    only says where to look.
+    A replica whose lease has expired is dead, and the others no longer wait for it. Messages are
+    delivered at most once. Data that must not be lost is in the store; a message only refers to it.
     """
 
     def __init__(self, store: Store, *, lease_seconds: float | None = None) -> None:
@@ -47,9 +46,10 @@ class Replica:
         self._receivers[kind] = receive
 
     async def start(self) -> None:
-        """Sign the lease and subscribe; return once messages arrive, or after `START_SECONDS`.
+        """Begin to renew the lease and to receive; return once messages arrive.
 
-        If the store does not answer, the process serves what needs no store, and tries again.
+        If the store does not answer within `START_SECONDS`, return too: the process then serves
+        requests that need no store, and tries again.
         """
         self._running = [
             asyncio.create_task(self._renew_lease()),
@@ -59,7 +59,7 @@ class Replica:
             await asyncio.wait_for(self._greet(), START_SECONDS)
 
     async def aclose(self) -> None:
-        """Leave: the others see at once that this replica is gone."""
+        """Stop, and delete the lease, so that the others know at once."""
         for task in (*self._running, *self._tasks):
             task.cancel()
         await asyncio.gather(*self._running, *self._tasks, return_exceptions=True)
@@ -67,7 +67,7 @@ class Replica:
             await self.store.delete(_lease_key(self.id))
 
     async def is_alive(self, replica_id: str) -> bool:
-        """Return whether a replica has signed its lease in time."""
+        """Return whether the lease of a replica is valid."""
         return replica_id == self.id or await self.store.get(_lease_key(replica_id)) is not None
 
     async def broadcast(self, kind: str, **fields: Any) -> None:
@@ -75,11 +75,11 @@ class Replica:
         await self._publish(_EVERYONE, kind, fields)
 
     async def send(self, replica_id: str, kind: str, **fields: Any) -> None:
-        """Send a message to one replica; nobody receives it if that one is gone."""
+        """Send a message to one replica; it is lost if that replica has ended."""
         await self._publish(_channel(replica_id), kind, fields)
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do some work in the background; a store that does not answer is logged."""
+        """Run a coroutine in the background; log a store that does not answer."""
 
         async def run() -> None:
             try:
@@ -153,7 +153,7 @@ class Replica:
 
 
 async def join_replicas(store: Store) -> Replica:
-    """Become one of the processes that share a store, which the caller closes after the replica."""
+    """Start this process as a replica; the caller closes the store after the replica."""
     replica = Replica(store)
     await replica.start()
     return replica

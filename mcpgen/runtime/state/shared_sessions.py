@@ -23,12 +23,12 @@ CONNECTION_SECONDS: Final = 180.0
 """How long a connection counts as open after the last sign of it."""
 _SLOT_SECONDS: Final = 30 * 86_400.0
 _TOUCH_SECONDS: Final = 60.0  # between two renewals of a session's time to live
-_MAX_ATTEMPTS: Final = 20  # to change a session that others change too
+_MAX_ATTEMPTS: Final = 20  # to change a session that other requests change, too
 _SESSION_ID: Final = re.compile(r"[A-Za-z0-9_.-]{22,64}\Z")
 
 
 class SessionState(NamedTuple):
-    """What requests can change in a session."""
+    """The part of a session that requests can change."""
 
     revision: str
     client_capabilities: JsonObject
@@ -50,7 +50,7 @@ class SessionState(NamedTuple):
         )
 
     def apply_to(self, session: LegacySession) -> None:
-        """Give this state to a session object that handlers may be using."""
+        """Copy this state to a session object, which handlers may be using."""
         session.revision = BY_NAME[self.revision]
         session.client_capabilities = self.client_capabilities
         session.is_initialized = self.is_initialized
@@ -59,7 +59,7 @@ class SessionState(NamedTuple):
         session.elicitation_ids = self.elicitation_ids
 
     def merge(self, before: SessionState, after: SessionState) -> SessionState:
-        """Return this state with the changes between two others."""
+        """Apply the changes between two other states to this one."""
         removed = before.subscribed_uris - after.subscribed_uris
         added = after.subscribed_uris - before.subscribed_uris
         finished = set(before.elicitation_ids) - set(after.elicitation_ids)
@@ -119,7 +119,7 @@ class _Record(NamedTuple):
 
 @dataclass(slots=True)
 class _StoredLog:
-    """What this process knows of a log that it writes."""
+    """Bookkeeping of a log that this process writes."""
 
     session_id: str
     size: int = 0  # in bytes, at most
@@ -131,9 +131,9 @@ class _StoredLog:
 class SharedSessions:
     """The sessions of all replicas; `MemorySessions` are those of a single process.
 
-    Bounds: the store drops sessions and logs that are not used. A session above `max_sessions`,
-    and one above `max_of_client`, takes the place of the one that was opened first. Each
-    replica deletes its logs above `max_bytes`, those of the session with the most first.
+    Bounds: sessions and logs that are not used expire in the store. A session above
+    `max_sessions` or `max_of_client` replaces the one that was opened first. Above `max_bytes`,
+    a replica deletes logs that it has written, first those of the session with the most bytes.
     """
 
     store: Store
@@ -253,7 +253,7 @@ class SharedSessions:
         return None if found is None else [(at, LogEntry.decode(data)) for at, data in found]
 
     async def claim_end(self, session_id: str, stream_id: str, seconds: float) -> bool:
-        """Return whether this replica is the one to end a stream whose producer is dead."""
+        """Claim the task of ending a stream whose producer is dead; one replica gets True."""
         return await self.store.add(f"end:1:{session_id}:{stream_id}", b"1", seconds)
 
     async def evict(self, now: float) -> list[str]:  # noqa: ARG002  (as `SessionStore`)
@@ -267,10 +267,10 @@ class SharedSessions:
     # -- bounds --------------------------------------------------------------------------------
 
     async def _take_slot(self, session_id: str, client: str) -> str:
-        """Take one of the places for sessions; return the id of the session that had it, or "".
+        """Occupy a slot for a session; return the id of the live session that had it, or "".
 
-        A client above its own bound reuses a place of its own, so that it cannot end sessions
-        of others.
+        A client above its own bound reuses one of its own slots, so it cannot end sessions of
+        others.
         """
         store = self.store
         owner = hashlib.blake2b(client.encode(), digest_size=12).hexdigest()

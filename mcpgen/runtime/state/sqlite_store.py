@@ -17,8 +17,8 @@ from mcpgen.runtime.state.store import StoreUnavailableError
 TIMEOUT_SECONDS: Final = 5.0  # of an operation; a lock of another process is reported earlier
 MAX_WAITING: Final = 10_000  # operations
 POLL_SECONDS: Final = 0.05  # between two looks for messages, while there are subscribers
-MESSAGE_SECONDS: Final = 60.0  # that a message is stored
-_EXPIRY_SECONDS: Final = 1.0  # between two searches for expired rows
+MESSAGE_SECONDS: Final = 60.0  # how long a message is stored
+_EXPIRY_SECONDS: Final = 1.0  # interval of the deletion of expired rows
 _EXPIRED_ROWS: Final = 200  # that one search deletes, of each table
 _POLLED_MESSAGES: Final = 500
 _CLOSED: Final = "the state store is closed"
@@ -261,7 +261,7 @@ class SqliteStore:
         return await self._run(write, expires=True)
 
     async def _run(self, work: Callable[[], _Result], *, expires: bool = False) -> _Result:
-        """Run `work` in the thread, before it a search for expired rows if one is due."""
+        """Run `work` in the thread; delete expired rows first if that is due."""
         self._check_open()
         if self._waiting >= MAX_WAITING:
             raise StoreUnavailableError("too many operations wait for the state file")

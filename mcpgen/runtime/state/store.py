@@ -63,7 +63,7 @@ class Store(Protocol):
         """Yield the channel and the message of each publication; closing it unsubscribes.
 
         The subscription begins with the first iteration. `StoreUnavailableError` ends it:
-        messages may have been lost; who wants more subscribes again and looks at the stored state.
+        messages may have been lost. To continue, subscribe again and read the stored state.
         """
 
     async def check(self) -> None:

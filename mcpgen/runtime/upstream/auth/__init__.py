@@ -1,1 +1,1 @@
-"""Credentials of the server towards the API: values from the environment, per security scheme."""
+"""Credentials for the API, by security scheme: of the server, or of its callers."""

@@ -11,7 +11,7 @@ from mcpgen.runtime.state.key_ring import KeyRing
 from mcpgen.runtime.state.store import Store
 
 IDLE_SECONDS: Final = 90 * 86_400.0
-"""An account is forgotten this long after its tokens were last renewed."""
+"""How long an account is stored after its tokens were last renewed."""
 PURPOSE: Final = b"mcpgen-account"  # of the keys
 _VERSION: Final = 1
 
@@ -26,17 +26,17 @@ class Account:
     renew_at: float
     """Seconds since the epoch."""
     scopes: frozenset[str]
-    """The scopes that the user was asked for."""
+    """The scopes that were requested from the user."""
     connected_at: float
     sealed: bytes = field(default=b"", repr=False, compare=False)
-    """As it is in the store."""
+    """The encrypted form in the store."""
 
 
 class AccountStore:
     """Accounts of all users of a server, shared by its replicas.
 
-    What is in the store cannot be read, or moved to another user, without a key of the ring. An
-    account whose key was removed does not exist.
+    Without a key of the ring, entries cannot be read or assigned to another user. An account whose
+    key was removed counts as absent.
     """
 
     def __init__(self, store: Store, ring: KeyRing, *, server: str) -> None:
@@ -46,7 +46,7 @@ class AccountStore:
         self._server = server
 
     def make_key(self, principal: str, scheme: str, kind: str = "account") -> str:
-        """Return the key of a user's account, or of its lock; it does not show the principal."""
+        """Return the key of a user's account, or of its lock; the principal is hashed."""
         names = json.dumps([self._server, principal, scheme]).encode()
         return f"{kind}:{_VERSION}:{hashlib.blake2b(names, digest_size=24).hexdigest()}"
 
@@ -75,7 +75,7 @@ class AccountStore:
         )
 
     async def save(self, principal: str, scheme: str, account: Account) -> None:
-        """Store a user's new account, in place of the one before."""
+        """Store a user's account; replace a former one."""
         key = self.make_key(principal, scheme)
         await self.store.put(key, self._seal(key, account), IDLE_SECONDS)
 

@@ -1,7 +1,7 @@
-"""OAuth client of a user's account at the API: authorization code with PKCE, without own I/O.
+"""OAuth client for accounts of users: authorization code flow with PKCE, without I/O of its own.
 
 RFC 6749 (section 4.1), RFC 7636 (PKCE), RFC 8707 (resource), RFC 9207 (issuer), RFC 7009
-(revocation), and RFC 9700 for what protects them. The caller stores what `begin` returns, sends the
+(revocation), RFC 9700 (security). The caller stores what `begin` returns, sends the
 user's browser to the URL, and passes the parameters of the redirect to `redeem`.
 """
 
@@ -157,7 +157,7 @@ class AuthorizationCodeClient:
         except ToolError:
             return own  # most authorization servers of documents have no metadata
         metadata = decode_object(response) if response.status == 200 else {}
-        # Metadata of another authorization server at the same origin is worth nothing here.
+        # Another authorization server at the same origin may have published the metadata.
         if metadata.get("token_endpoint") != token_url or (
             metadata.get("issuer") not in (origin, f"{origin}/")
         ):

@@ -114,7 +114,7 @@ class HeaderScheme:
 
 
 def _encode_basic(credential: str) -> str:
-    """Return the Base64 of `user:password`, which the credential is already or not (RFC 7617)."""
+    """Return `user:password` in Base64; a credential in Base64 is returned unchanged (RFC 7617)."""
     if ":" in credential:
         mask_caller_secret(credential.partition(":")[2])
         return b64encode(credential.encode()).decode()

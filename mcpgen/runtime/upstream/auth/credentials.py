@@ -50,7 +50,7 @@ class Credentials:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """All values of the server that must never be shown."""
+        """The server's secret values, for redaction."""
         return tuple(secret for scheme in self._schemes.values() for secret in scheme.secrets)
 
     def choose(
@@ -77,7 +77,7 @@ class Credentials:
     def choose_possible(
         self, security: Sequence[Mapping[str, Sequence[str]]]
     ) -> Mapping[str, Sequence[str]]:
-        """Return the alternative of a caller who brings every credential; `{}` if there is none."""
+        """Return the first alternative that a caller with all credentials can use; else `{}`."""
         for requirement in security:
             schemes = [self._schemes.get(name) for name in requirement]
             if requirement and all(it is not None and it.is_configured for it in schemes):
@@ -151,7 +151,7 @@ class Credentials:
         )
 
     def explain_refused(self, requirement: Iterable[str], status: int) -> str:
-        """Return what a caller can do about status 401 or 403; "" if it is the operator's part."""
+        """Return what a caller can do about status 401 or 403; "" if only the operator can act."""
         if status not in (401, 403):
             return ""
         schemes = (self._callers[name] for name in requirement if name in self._callers)

@@ -80,7 +80,7 @@ class DeviceEndpoints:
 
 @dataclass(frozen=True, slots=True)
 class LocalAccount:
-    """How the local user gets, stores and renews the tokens of one security scheme."""
+    """Client, store and lock for the local user's tokens of one security scheme."""
 
     scheme: str
     program: str
@@ -93,7 +93,7 @@ class LocalAccount:
     variables: tuple[str, ...]
     open_store: Callable[[], TokenStore]
     folder: Path
-    """For locks."""
+    """Where the files of locks are."""
 
     @property
     def client(self) -> AccountClient:

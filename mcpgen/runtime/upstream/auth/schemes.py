@@ -47,16 +47,16 @@ class AppliedCredentials:
 class SecurityScheme(Protocol):
     """A security scheme with the source of its credential.
 
-    `access` is what the caller brings; None over stdio.
+    `access` is that of the caller's request; None over stdio.
     """
 
     @property
     def is_configured(self) -> bool:
-        """Whether the server has what it needs; callers may have to bring more."""
+        """Whether all settings of the scheme are set; callers may have to provide more."""
 
     @property
     def belongs_to_callers(self) -> bool:
-        """Whether each caller has a credential of their own."""
+        """Whether each caller has its own credential."""
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ class SecurityScheme(Protocol):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """All values of the server that must never be shown; not those of callers."""
+        """The server's secret values, for redaction; those of callers are not included."""
 
     @property
     def fetches_tokens(self) -> bool:

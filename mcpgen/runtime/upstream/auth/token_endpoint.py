@@ -17,7 +17,7 @@ from mcpgen.runtime.upstream.errors import UpstreamError
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, Sender
 
 _MAX_ANSWER_BYTES: Final = 64 * 1024
-_DEFAULT_LIFETIME: Final = 300.0  # of a token whose issuer does not tell
+_DEFAULT_LIFETIME: Final = 300.0  # of a token whose issuer does not state it
 _LOCAL_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _WELL_KNOWN: Final = "/.well-known/openid-configuration"
 _FORM: Final = (

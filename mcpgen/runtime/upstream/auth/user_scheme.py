@@ -35,7 +35,7 @@ STORE_UNAVAILABLE: Final = (
     " sent. Try again in a moment."
 )
 FRESH_SECONDS: Final = 60.0
-"""So long after a user connected an account, a refusal by the API has another cause."""
+"""Within this time of the connection, status 401 is not attributed to an expired token."""
 
 
 class UserScheme:
@@ -70,7 +70,7 @@ class UserScheme:
         self._refused: dict[str, str] = {}  # by principal: the token, until the next `apply`
 
     def is_available(self, access: Access | None) -> bool:
-        """Return whether the caller can have an account; `apply` asks for one if need be."""
+        """Return whether the caller can connect an account, or has one."""
         return self.is_configured and access is not None and bool(access.principal)
 
     def explain_missing(self, access: Access | None) -> str:  # noqa: ARG002  (as of `CallerScheme`)
@@ -190,7 +190,7 @@ class UserScheme:
     async def _request_tokens(self, send: Sender, principal: str, account: Account) -> Account:
         if not account.refresh_token:
             if self._now() - account.connected_at < FRESH_SECONDS:
-                return account  # the API's refusal is not about the token
+                return account  # the token is new, so the API's refusal has another cause
             await self._accounts.delete(principal, self.name, account)
             raise ConnectionNeededError(self.name, account.scopes)
         try:
@@ -216,7 +216,7 @@ class UserScheme:
         return current  # just connected again
 
     async def _replace_with_retries(self, principal: str, old: Account, new: Account) -> bool:
-        """Store renewed tokens, in several attempts: the old refresh token is used up."""
+        """Store renewed tokens, in several attempts: the old refresh token is no longer valid."""
         for delay in STORE_DELAYS:
             try:
                 return await self._accounts.replace(principal, self.name, old, new)
