@@ -80,7 +80,8 @@ SERVER_SETTINGS: Final = (
         "api",
         "proxy",
         "Proxy for requests to the API: `http://USER:PASSWORD@HOST:PORT`, or `https://…`. By"
-        " default, those of HTTPS_PROXY and HTTP_PROXY. NO_PROXY lists the hosts without one.",
+        " default, the proxies in HTTPS_PROXY and HTTP_PROXY are used. Hosts in NO_PROXY are"
+        " reached directly.",
         secret=True,
         applies_to="requests",
         for_users=True,
@@ -90,7 +91,8 @@ SERVER_SETTINGS: Final = (
         "api",
         0.1,
         3600,
-        "Time for one call of the API, with its wait, access token and attempts.",
+        "Time limit of one API call, including the wait in the queue, the request for an"
+        " access token and all attempts.",
         for_users=True,
     ),
     _limit(
@@ -98,9 +100,9 @@ SERVER_SETTINGS: Final = (
         "api",
         0.1,
         300,
-        "Time to resolve the API's name and to connect, also through a proxy.",
+        "Time limit for resolving the API's host name and connecting to it, also through a proxy.",
     ),
-    _limit("tls_timeout_seconds", "api", 0.1, 300, "Time for a TLS handshake with the API."),
+    _limit("tls_timeout_seconds", "api", 0.1, 300, "Time limit of the TLS handshake with the API."),
     _limit(
         "idle_timeout_seconds",
         "api",
@@ -114,113 +116,129 @@ SERVER_SETTINGS: Final = (
         "api",
         0.1,
         3600,
-        "How long a stream of events or lines of the API is read, before it is cut off.",
+        "How long an endless response of the API (events, lines) is read before it is cut off.",
     ),
     _limit(
         "max_attempts",
         "api",
         1,
         10,
-        "Attempts of a request that may be repeated, the first one included.",
+        "Maximum number of attempts of a request that may be repeated, including the first one.",
     ),
     _limit(
         "max_concurrent",
         "api",
         1,
         10_000,
-        "Requests to one origin of the API at a time; also the connections to it.",
+        "Maximum number of concurrent requests, and of connections, to one origin of the API.",
     ),
     _limit(
         "max_queued",
         "api",
         0,
         100_000,
-        "Requests that wait for one origin of the API. Others fail at once.",
+        "Maximum number of requests that wait for one origin of the API. Further requests"
+        " fail at once.",
     ),
     _limit(
         "circuit_requests",
         "api",
         1,
         1_000_000,
-        "Requests in the window before the circuit breaker may open: it does when more than half"
-        " of them failed.",
+        "Minimum number of requests in the window before the circuit breaker can open. It"
+        " opens when more than half of them failed.",
     ),
-    _limit("circuit_window_seconds", "api", 0.1, 3600, "The window of the circuit breaker."),
+    _limit("circuit_window_seconds", "api", 0.1, 3600, "Length of the circuit breaker's window."),
     _limit(
         "circuit_rest_seconds",
         "api",
         0.1,
         3600,
-        "How long an open circuit breaker refuses calls, before one of them tests the API.",
+        "How long an open circuit breaker rejects calls before it lets one through to test"
+        " the API.",
     ),
     _limit(
         "max_response_bytes",
         "api",
         1024,
         256 * 1024 * 1024,
-        "Longest response of the API, decompressed. A call may take three times as much memory.",
+        "Maximum size of an API response after decompression. A call may need three times as"
+        " much memory.",
     ),
     _limit(
         "max_pages",
         "api",
         1,
         1000,
-        "Pages of a list that one call may read, however many it asks for.",
+        "Maximum number of pages of a list that one call reads, however many it asks for.",
     ),
     _limit(
         "max_pages_bytes",
         "api",
         1024,
         256 * 1024 * 1024,
-        "Bytes of the pages of a list after which one call reads no further page.",
+        "Total size of the pages of a list after which a call reads no further page.",
     ),
     ServerSetting(
         "RATE_LIMIT",
         "calls",
         "rate",
-        "Calls that one caller may make: `60/minute`. By default, any number.",
+        "Maximum rate of calls of one caller, such as `60/minute`. By default, unlimited.",
     ),
     _limit(
         "max_result_tokens",
         "calls",
         250,
         25_000_000,
-        "Longest text of a result, estimated at 4 characters a token. What is longer is cut.",
+        "Maximum length of a result's text, estimated at 4 characters per token. Longer text"
+        " is cut.",
         for_users=True,
     ),
-    _limit("max_calls", "calls", 1, 100_000, "Calls in flight, of all clients."),
     _limit(
-        "max_message_bytes", "calls", 64 * 1024, 64 * 1024 * 1024, "Longest message of a client."
+        "max_calls",
+        "calls",
+        1,
+        100_000,
+        "Maximum number of calls in flight, of all clients together.",
+    ),
+    _limit(
+        "max_message_bytes",
+        "calls",
+        64 * 1024,
+        64 * 1024 * 1024,
+        "Maximum size of a client's message.",
     ),
     _limit(
         "max_buffered_bytes",
         "calls",
         1024 * 1024,
         64 * 1024**3,
-        "Memory for large responses of the API and for what clients have not read or not sent yet;"
-        " the arguments of calls in flight may take as much again.",
+        "Memory for large API responses and for data that clients have not read yet or are"
+        " still sending. The arguments of calls in flight may take as much again.",
     ),
     _limit(
         "client_timeout_seconds",
         "calls",
         1,
         86_400,
-        "How long a call waits for an answer of its client, such as the user's to a question, in"
-        " MCP revisions before 2026-07-28.",
+        "How long a call waits for its client, for example until the user answers a question,"
+        " in MCP revisions before 2026-07-28.",
     ),
     _limit(
         "question_timeout_seconds",
         "calls",
         1,
         86_400,
-        "The same since MCP 2026-07-28, where the client stores the state of the call.",
+        "How long the user may take to answer a question from MCP 2026-07-28 on, where the"
+        " client stores the state of the call.",
     ),
     _limit(
         "drain_timeout_seconds",
         "calls",
         0,
         86_400,
-        "How long calls may finish after SIGTERM, or after the client has left.",
+        "How long calls in flight may continue after SIGTERM, or after the client has"
+        " disconnected.",
         option="--drain-timeout",
     ),
     ServerSetting(
@@ -245,8 +263,8 @@ SERVER_SETTINGS: Final = (
         "PRE_STOP_DELAY_SECONDS",
         "http",
         "number",
-        "How long to serve on after SIGTERM while `/readyz` returns 503, so that load balancers"
-        " send no more requests.",
+        "How long to keep serving after SIGTERM while `/readyz` returns 503, so that load"
+        " balancers stop sending requests.",
         "0",
         maximum=_DAY,
         option="--pre-stop-delay",
@@ -257,61 +275,79 @@ SERVER_SETTINGS: Final = (
         "http",
         1,
         1_000_000,
-        "Open connections of clients, within the limit of the process on open files.",
+        "Maximum number of connections of clients. The limit of the process on open files may"
+        " lower it.",
     ),
-    _limit("head_timeout_seconds", "http", 0.1, 3600, "Time for the head of a request."),
-    _limit("body_timeout_seconds", "http", 0.1, 3600, "Time for the body of a request."),
+    _limit(
+        "head_timeout_seconds", "http", 0.1, 3600, "Time limit for receiving the head of a request."
+    ),
+    _limit(
+        "body_timeout_seconds", "http", 0.1, 3600, "Time limit for receiving the body of a request."
+    ),
     _limit(
         "write_timeout_seconds",
         "http",
         0.1,
         3600,
-        "Time for a client to read 16 KiB of a response, before its connection is closed.",
+        "How long a client may take to read 16 KiB of a response before its connection is closed.",
     ),
     _limit(
         "keep_alive_seconds",
         "http",
         0.1,
         86_400,
-        "How long an idle connection of a client stays open; longer than a proxy in front of the"
-        " server keeps it.",
+        "How long an idle connection of a client stays open. It should be longer than in a"
+        " proxy in front of the server.",
     ),
     _limit(
         "ping_seconds",
         "http",
         1,
         3600,
-        "Time between two comments on a silent stream, which keep proxies from closing it.",
+        "Interval of the comments on a silent stream, which keep proxies from closing it.",
     ),
     _limit(
         "max_sessions",
         "http",
         1,
         10_000_000,
-        "Sessions of MCP revisions before 2026-07-28. For a further one, the one unused longest"
-        " ends.",
+        "Maximum number of sessions of MCP revisions before 2026-07-28. A further session"
+        " ends the one that was not used for the longest time.",
     ),
-    _limit("session_timeout_seconds", "http", 1, 30 * _DAY, "How long a session may be idle."),
+    _limit(
+        "session_timeout_seconds",
+        "http",
+        1,
+        30 * _DAY,
+        "How long a session may be idle before it ends.",
+    ),
     _limit(
         "max_events",
         "http",
         1,
         100_000,
-        "Events of one stream that are stored for a client that resumes it.",
+        "Maximum number of events of a stream that are stored for a client that resumes it.",
     ),
-    _limit("event_seconds", "http", 1, _DAY, "How long these events are stored."),
+    _limit(
+        "event_seconds",
+        "http",
+        1,
+        _DAY,
+        "How long events are stored for a client that resumes a stream.",
+    ),
     _limit(
         "max_unread_events",
         "http",
         1,
         1_000_000,
-        "Events of one stream that wait for a slow client, before the stream is closed.",
+        "Maximum number of events of a stream that wait for a slow client. The stream is"
+        " closed beyond it.",
     ),
     ServerSetting(
         "ALLOW_REMOTE",
         "http",
         "switch",
-        "Whether other machines may call the tools, with your credentials.",
+        "`1` lets other machines call the tools, with the credentials of this server.",
         "0",
         option="--allow-remote",
         over_http=True,
@@ -320,8 +356,8 @@ SERVER_SETTINGS: Final = (
         "ALLOWED_HOSTS",
         "http",
         "list",
-        "Names in the Host header under which clients reach the server, besides those of this"
-        " machine and of PUBLIC_URL; separated by commas.",
+        "Host names by which clients reach the server (`Host` header), in addition to those"
+        " of this machine and of PUBLIC_URL; separated by commas.",
         option="--allowed-host",
         over_http=True,
     ),
@@ -353,7 +389,7 @@ SERVER_SETTINGS: Final = (
         "WORKERS",
         "http",
         "integer",
-        "Processes that serve one socket.",
+        "Number of processes that serve the same socket.",
         "1",
         minimum=1,
         maximum=256,
@@ -364,15 +400,15 @@ SERVER_SETTINGS: Final = (
         "PUBLIC_URL",
         "authorization",
         "https_url",
-        "URL of the MCP endpoint as clients see it: the resource of their access tokens. By"
-        " default, derived from the Host header, on this machine only.",
+        "URL of the MCP endpoint as clients see it, for which access tokens are issued. By"
+        " default, the address on this machine.",
         over_http=True,
     ),
     ServerSetting(
         "AUTH_ISSUER",
         "authorization",
         "https_urls",
-        "Issuers of the access tokens that callers must have, separated by commas.",
+        "Issuers of the access tokens that callers must send, separated by commas.",
         over_http=True,
     ),
     ServerSetting(
@@ -386,7 +422,7 @@ SERVER_SETTINGS: Final = (
         "AUTH_JWKS_URL",
         "authorization",
         "https_url",
-        "URL of the keys of an issuer without metadata.",
+        "URL of the issuer's keys, if the issuer publishes no metadata.",
         over_http=True,
     ),
     ServerSetting(
@@ -466,8 +502,8 @@ SERVER_SETTINGS: Final = (
         "CONNECT_CLIENT_ID",
         "credentials",
         "text",
-        "This server's client id at AUTH_ISSUER, where its connect pages sign users in (OpenID"
-        " Connect).",
+        "This server's client id at AUTH_ISSUER, where users sign in to connect their"
+        " accounts (OpenID Connect).",
         over_http=True,
         applies_to="contract",
         in_contract="user",
@@ -495,8 +531,9 @@ SERVER_SETTINGS: Final = (
         "STATE_KEYS",
         "state",
         "text",
-        "Keys that encrypt stored credentials, and the state of a call while its user is asked:"
-        " at least 32 characters each, separated by commas. All replicas need the same keys.",
+        "Keys that encrypt stored credentials, and the state of a call that waits for its"
+        " user: at least 32 characters each, separated by commas. All replicas need the same"
+        " keys.",
         secret=True,
         in_contract="questions",
     ),
@@ -504,8 +541,8 @@ SERVER_SETTINGS: Final = (
         "LOG_LEVEL",
         "telemetry",
         "choice",
-        "Least severe level that is logged. With info or debug, each call has a line. By default,"
-        " messages from info on, without lines of calls.",
+        "Minimum severity of log messages; `info` and `debug` also log a line for each call."
+        " By default, messages from info on are logged, but no lines for calls.",
         choices=("debug", "info", "warning", "error"),
         for_users=True,
     ),
@@ -521,7 +558,7 @@ SERVER_SETTINGS: Final = (
         "AUDIT_FILE",
         "telemetry",
         "text",
-        "Path of a file that gets a line of JSON for each call that changes something.",
+        "Path of a file to which a line of JSON is written for each call that changes something.",
     ),
 )
 """All settings that every server has, in the order of `GROUPS`."""
