@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
-from msgspec.json import Encoder
 
 from mcpgen.runtime.auth.access import Access
 from mcpgen.runtime.package import ServerPackage
@@ -18,7 +17,7 @@ from mcpgen.runtime.process import log
 from mcpgen.runtime.transports.http.exchange import HttpExchange
 from mcpgen.runtime.transports.http.server import HttpServer
 from mcpgen.runtime.transports.http.streamable import StreamableHttp
-from mcpgen.runtime.transports.json_input import make_hot_decoder
+from tests.support.http_server import make_app
 from tests.support.paths import EXAMPLES
 
 PETSTORE = EXAMPLES / "petstore-mcp/src"
@@ -124,21 +123,14 @@ async def serve_callers(
             **(environ or {}),
         }
         dispatcher = package.make_dispatcher(settings)
-        app = StreamableHttp(
-            package.definition,
-            dispatcher,
-            decode=make_hot_decoder(),
-            encode=Encoder().encode,
-            with_sse=True,
-            caller_headers=package.caller_headers,
-        )
+        app = make_app(package, dispatcher, with_sse=True)
         answer = app.answer
 
         async def authorize_and_answer(exchange: HttpExchange) -> None:
             exchange.access = _authorize(exchange)
             await answer(exchange)
 
-        app.answer = authorize_and_answer  # type: ignore[method-assign]  # until there is one
+        app.answer = authorize_and_answer  # type: ignore[method-assign]  # needs no issuer
         server = HttpServer(app)
         try:
             address = await server.listen("127.0.0.1", 0)

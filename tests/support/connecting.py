@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from msgspec.json import Encoder
-
 from mcpgen.cli.app import run as run_mcpgen
 from mcpgen.runtime.connect.service import ConnectService
 from mcpgen.runtime.package import ServerPackage
@@ -29,12 +27,10 @@ from mcpgen.runtime.startup.authorization import make_authorization
 from mcpgen.runtime.state.memory_store import MemoryStore
 from mcpgen.runtime.state.store import Store
 from mcpgen.runtime.transports.http.server import HttpServer
-from mcpgen.runtime.transports.http.streamable import StreamableHttp
-from mcpgen.runtime.transports.json_input import make_hot_decoder
 from mcpgen.runtime.upstream.auth.authorization_code import make_challenge
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
 from mcpgen.runtime.upstream.http.sender import HttpSender
-from tests.support.http_server import MODERN, modern
+from tests.support.http_server import MODERN, make_app, modern
 from tests.support.issuer import Issuer, IssuerRequest, IssuerResponse
 
 KEYS = "k" * 40
@@ -454,11 +450,9 @@ async def add_replica(
     authorization = make_authorization(package.contract, environ)
     assert authorization is not None
     stack.push_async_callback(authorization.aclose)
-    app = StreamableHttp(
-        package.definition,
+    app = make_app(
+        package,
         dispatcher,
-        decode=make_hot_decoder(),
-        encode=Encoder().encode,
         authorization=authorization,
         pages=connect.make_pages(dispatcher.finish_elicitation),
     )

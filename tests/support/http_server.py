@@ -16,6 +16,7 @@ from mcpgen.runtime.errors import InvalidArgumentsError, UnknownToolError
 from mcpgen.runtime.handlers.context import Context
 from mcpgen.runtime.handlers.dispatcher import Dispatcher
 from mcpgen.runtime.http_syntax import ChunkedDecoder
+from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.protocol.prepared_list import PreparedList
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.state.session_store import MemorySessions
@@ -438,6 +439,18 @@ def make_served(
         **more,
     )
     return Served(app, tools, dispatcher, kept, clock, Client(app))
+
+
+def make_app(package: ServerPackage, dispatcher: Dispatcher, **more: Any) -> StreamableHttp:
+    """Make the application of a package; `more` goes to `StreamableHttp`."""
+    return StreamableHttp(
+        package.definition,
+        dispatcher,
+        decode=make_hot_decoder(),
+        encode=Encoder().encode,
+        caller_headers=package.caller_headers,
+        **more,
+    )
 
 
 async def until(condition: Callable[[], Any]) -> None:

@@ -18,15 +18,12 @@ import pytest
 from aiohttp import ClientSession
 from keyring.backend import KeyringBackend
 from keyring.errors import KeyringLocked
-from msgspec.json import Encoder
 
 from mcpgen.runtime.errors import ConfigurationError, ToolError, UsageError
 from mcpgen.runtime.login.commands import run_command
 from mcpgen.runtime.login.redirect import RedirectListener
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.serving import serve
-from mcpgen.runtime.transports.http.streamable import StreamableHttp
-from mcpgen.runtime.transports.json_input import make_hot_decoder
 from mcpgen.runtime.upstream.auth import token_store
 from mcpgen.runtime.upstream.auth.token_store import (
     FileTokens,
@@ -38,6 +35,7 @@ from mcpgen.testing.client.client import Client
 from tests.support.authorization_server import AuthorizationServer, Browser
 from tests.support.callers import PETSTORE
 from tests.support.http_server import Client as HttpClient
+from tests.support.http_server import make_app
 
 
 @pytest.fixture(autouse=True)
@@ -471,13 +469,7 @@ def test_callers_over_http_do_not_use_the_account_of_the_local_user() -> None:
             setup = Setup(server)
             assert await setup.run("login") == 0
             dispatcher = setup.package.make_dispatcher(setup.environ)
-            app = StreamableHttp(
-                setup.package.definition,
-                dispatcher,
-                decode=make_hot_decoder(),
-                encode=Encoder().encode,
-                caller_headers=setup.package.caller_headers,
-            )
+            app = make_app(setup.package, dispatcher)
             call = {"name": "get_user", "arguments": {"username": "ann"}}
             response = await HttpClient(app).post_modern("tools/call", call)
             assert response.json["result"]["isError"]

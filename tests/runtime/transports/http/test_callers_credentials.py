@@ -10,12 +10,9 @@ from typing import Any
 
 import aiohttp
 import pytest
-from msgspec.json import Encoder
 
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.startup.authorization import make_authorization
-from mcpgen.runtime.transports.http.streamable import StreamableHttp
-from mcpgen.runtime.transports.json_input import make_hot_decoder
 from mcpgen.testing.client.client import MODERN, Client
 from tests.support.authorized import PORT, RESOURCE, ask
 from tests.support.callers import (
@@ -28,6 +25,7 @@ from tests.support.callers import (
     serve_callers,
 )
 from tests.support.http_server import Client as HttpClient
+from tests.support.http_server import make_app
 from tests.support.issuer import running_issuer
 
 USERS, CALLS = 20, 1000
@@ -392,14 +390,7 @@ def test_an_authorized_caller_has_a_header_and_an_exchanged_token() -> None:
             assert authorization is not None
             authorization.listen_at(PORT)
             dispatcher = package.make_dispatcher(settings)
-            app = StreamableHttp(
-                package.definition,
-                dispatcher,
-                decode=make_hot_decoder(),
-                encode=Encoder().encode,
-                caller_headers=package.caller_headers,
-                authorization=authorization,
-            )
+            app = make_app(package, dispatcher, authorization=authorization)
             client, token = HttpClient(app), issuer.token(RESOURCE)
             refused = await ask(client, **{KEY_HEADER.lower(): "key-of-ann"})
             assert refused.status == 401

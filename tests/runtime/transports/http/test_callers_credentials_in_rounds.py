@@ -8,14 +8,11 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from msgspec.json import Encoder
 
 from mcpgen.runtime.package import ServerPackage
-from mcpgen.runtime.transports.http.streamable import StreamableHttp
-from mcpgen.runtime.transports.json_input import make_hot_decoder
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
 from mcpgen.testing.suite.virtual_time import VirtualTimeLoop
-from tests.support.http_server import BOUND_SECONDS, Client
+from tests.support.http_server import BOUND_SECONDS, Client, make_app
 from tests.support.paths import EXAMPLES
 
 HEADER = "X-Key-Of-Caller"
@@ -51,13 +48,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             package = ServerPackage.load(f"{name}_mcp", generated_only=True)
             package.contract["credentials"] = {scheme: {"from": "header", "header": HEADER}}
             dispatcher = package.make_dispatcher({}, send=api.send)
-            app = StreamableHttp(
-                package.definition,
-                dispatcher,
-                decode=make_hot_decoder(),
-                encode=Encoder().encode,
-                caller_headers=package.caller_headers,
-            )
+            app = make_app(package, dispatcher)
             await asyncio.wait_for(scenario(Client(app)), 60 * BOUND_SECONDS)
             await dispatcher.aclose()
 

@@ -6,13 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from msgspec.json import Encoder
 
 from mcpgen.runtime.package import ServerPackage
-from mcpgen.runtime.transports.http.streamable import StreamableHttp
-from mcpgen.runtime.transports.json_input import make_hot_decoder
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
-from tests.support.http_server import BOUND_SECONDS, Client
+from tests.support.http_server import BOUND_SECONDS, Client, make_app
 from tests.support.paths import EXAMPLES
 
 PETSTORE = EXAMPLES / "petstore-mcp/src"
@@ -39,9 +36,7 @@ def test_client_tokens_are_not_sent_to_the_api(era: str, monkeypatch: pytest.Mon
         package = ServerPackage.load("petstore_mcp")
         environment = {"PETSTORE_BEARER": "of-the-server", "PETSTORE_API_KEY": "of-the-server"}
         dispatcher = package.make_dispatcher(environment, send=api)
-        app = StreamableHttp(
-            package.definition, dispatcher, decode=make_hot_decoder(), encode=Encoder().encode
-        )
+        app = make_app(package, dispatcher)
         client = Client(app)
         call: dict[str, Any] = {"name": "get_inventory", "arguments": {}}
         if era == "modern":
