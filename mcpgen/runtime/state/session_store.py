@@ -7,6 +7,7 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from mcpgen.contract.limits import DEFAULT_LIMITS
 from mcpgen.runtime.protocol.session import LegacySession
 
 
@@ -57,13 +58,13 @@ class SessionStore(Protocol):
 class MemorySessions:
     """The store of a single process; `now` is the caller's clock."""
 
-    max_sessions: int = 10_000
-    idle_seconds: float = 1800.0
-    max_events: int = 100  # a stream
+    max_sessions: int = DEFAULT_LIMITS.max_sessions
+    idle_seconds: float = DEFAULT_LIMITS.session_timeout_seconds
+    max_events: int = DEFAULT_LIMITS.max_events  # a stream
     max_event_bytes: int = 4 * 1024 * 1024  # a stream; its newest event is always kept
     max_streams: int = 32  # a session
     max_bytes: int = 16 * 1024 * 1024  # of events, in all
-    event_seconds: float = 300.0
+    event_seconds: float = DEFAULT_LIMITS.event_seconds
     # Both have the session first that was not used for the longest time.
     _sessions: OrderedDict[str, StoredSession] = field(default_factory=OrderedDict)
     _by_client: dict[str, OrderedDict[str, None]] = field(default_factory=dict)

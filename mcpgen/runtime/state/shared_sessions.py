@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from mcpgen.contract.limits import DEFAULT_LIMITS
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.protocol.session import MAX_OPEN_ELICITATIONS, LegacySession
 from mcpgen.runtime.protocol.versions import BY_NAME
@@ -137,14 +138,14 @@ class SharedSessions:
     """
 
     store: Store
-    max_sessions: int = 10_000
+    max_sessions: int = DEFAULT_LIMITS.max_sessions
     max_of_client: int = 5_000
-    idle_seconds: float = 1800.0
-    max_events: int = 100  # a stream
+    idle_seconds: float = DEFAULT_LIMITS.session_timeout_seconds
+    max_events: int = DEFAULT_LIMITS.max_events  # a stream
     max_event_bytes: int = 4 * 1024 * 1024  # a stream; its newest event is always kept
     max_streams: int = 32  # a session, in each replica
     max_bytes: int = 64 * 1024 * 1024  # of the events that this process has written
-    event_seconds: float = 300.0
+    event_seconds: float = DEFAULT_LIMITS.event_seconds
     clock: Callable[[], float] = time.time
     _logs: OrderedDict[str, _StoredLog] = field(default_factory=OrderedDict)  # by key, oldest first
     _logs_of: dict[str, dict[str, None]] = field(default_factory=dict)  # keys, by session
