@@ -26,10 +26,13 @@ from tests.support.issuer import (
 INVALID = 'Bearer error="invalid_token"'
 
 
-def set_clock(monkeypatch: pytest.MonkeyPatch, now: list[float]) -> None:
-    """Have the keys of issuers age by the clock of the test."""
-    defaults = {"jwks_url": "", "clock": lambda: now[0]}
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time by which keys of issuers age: one number, which the test changes."""
+    time_now = [0.0]
+    defaults = {"jwks_url": "", "clock": lambda: time_now[0]}
     monkeypatch.setattr(keys.IssuerKeys.__init__, "__kwdefaults__", defaults)
+    return time_now
 
 
 def challenge(response: Any) -> str:
@@ -241,22 +244,23 @@ def test_keys_are_found_through_each_form_of_metadata(path: str, metadata_path: 
     run_authorized(scenario, issuer_options={"path": path, "metadata_path": metadata_path})
 
 
-def test_metadata_of_another_issuer_is_not_used() -> None:
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"issuer": "{}/"}, "is that of another issuer"),
+        ({"jwks_uri": "http://keys.example/jwks"}, "names no https URL of keys"),
+    ],
+)
+def test_metadata_of_another_issuer_or_without_tls_is_not_used(
+    changes: dict[str, str], reason: str
+) -> None:
     async def scenario(server: AuthorizedServer) -> None:
-        server.issuer.metadata_changes["issuer"] = server.issuer.identifier + "/"
+        own = server.issuer.identifier
+        changed = {name: value.format(own) for name, value in changes.items()}
+        server.issuer.metadata_changes.update(changed)
         response = await server.ask(server.token())
         assert response.status == 503
-        assert "is that of another issuer" in response.json["error"]["message"]
-
-    run_authorized(scenario)
-
-
-def test_metadata_may_not_name_keys_without_tls() -> None:
-    async def scenario(server: AuthorizedServer) -> None:
-        server.issuer.metadata_changes["jwks_uri"] = "http://keys.example/jwks"
-        response = await server.ask(server.token())
-        assert response.status == 503
-        assert "names no https URL of keys" in response.json["error"]["message"]
+        assert reason in response.json["error"]["message"]
 
     run_authorized(scenario)
 
@@ -288,12 +292,7 @@ def test_several_issuers_have_their_own_keys() -> None:
     )
 
 
-def test_a_new_key_is_fetched_once_for_all_and_at_most_once_a_minute(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    now = [0.0]
-    set_clock(monkeypatch, now)
-
+def test_a_new_key_is_fetched_once_for_all_and_at_most_once_a_minute(now: list[float]) -> None:
     async def scenario(server: AuthorizedServer) -> None:
         assert (await server.ask(server.token())).status == 200
         server.issuer.keys.append(SigningKey("two"))
@@ -309,12 +308,7 @@ def test_a_new_key_is_fetched_once_for_all_and_at_most_once_a_minute(
     run_authorized(scenario)
 
 
-def test_a_removed_key_is_not_used_after_the_keys_are_refreshed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    now = [0.0]
-    set_clock(monkeypatch, now)
-
+def test_a_removed_key_is_not_used_after_the_keys_are_refreshed(now: list[float]) -> None:
     async def scenario(server: AuthorizedServer) -> None:
         assert (await server.ask(server.token())).status == 200
         now[0] = keys.FRESH_SECONDS
@@ -406,11 +400,8 @@ def test_a_validated_token_is_not_verified_again_but_expires(
 
 
 def test_after_a_failed_fetch_for_a_new_key_the_issuer_is_asked_again_soon(
-    monkeypatch: pytest.MonkeyPatch,
+    now: list[float],
 ) -> None:
-    now = [0.0]
-    set_clock(monkeypatch, now)
-
     async def scenario(server: AuthorizedServer) -> None:
         assert (await server.ask(server.token())).status == 200
         server.issuer.keys.append(SigningKey("two"))
