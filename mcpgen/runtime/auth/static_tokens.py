@@ -20,11 +20,11 @@ from mcpgen.runtime.auth.access import Access
 from mcpgen.runtime.auth.errors import IssuerUnavailableError
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.process.log import log
+from mcpgen.runtime.startup.secret_files import read_regular_file
 
 MAX_FILE_BYTES: Final = 1024 * 1024
 MAX_TOKENS: Final = 1000
 CHECK_SECONDS: Final = 1.0  # between two looks at the file
-_NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0)  # for a named pipe without a writer
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}\Z")
 _HASH: Final = re.compile(r"[0-9a-f]{64}\Z")
 _SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")  # RFC 6749, section 3.3
@@ -90,19 +90,10 @@ class StaticTokens:
 
     def _load(self) -> None:
         try:
-            fd = os.open(self._path, os.O_RDONLY | _NO_WAIT)
-            try:
-                status = os.fstat(fd)
-                content = b""
-                if stat.S_ISREG(status.st_mode):
-                    content = os.read(fd, MAX_FILE_BYTES + 1)
-            finally:
-                os.close(fd)
-        except OSError:
+            content, mode = read_regular_file(self._path, MAX_FILE_BYTES + 1)
+        except (OSError, ValueError):
             raise self._make_error("must name a readable file") from None
-        if not stat.S_ISREG(status.st_mode):
-            raise self._make_error("must name a readable file")
-        if os.name == "posix" and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if os.name == "posix" and mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise self._make_error("names a file that others can write to: run `chmod go-w` on it")
         if content != self._content or not self._is_valid:
             self._entries = self._parse(content)

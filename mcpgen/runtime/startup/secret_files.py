@@ -76,7 +76,7 @@ def read_secret(name: str, environ: Mapping[str, str]) -> str:
             f"{name} and {name}{SUFFIX} are both set: remove one of them", setting=name + SUFFIX
         )
     try:
-        data = _read_regular_file(path)
+        data, _ = read_regular_file(path, MAX_SECRET_BYTES + 1)
         text = data.decode()
     except (OSError, ValueError):  # a NUL in the path, bytes that are not UTF-8
         raise ConfigurationError(
@@ -93,17 +93,23 @@ def read_secret(name: str, environ: Mapping[str, str]) -> str:
     return text
 
 
-def _read_regular_file(path: str) -> bytes:
-    """Return at most `MAX_SECRET_BYTES` + 1 bytes of a file; reject pipes, which could block."""
+def read_regular_file(path: str, max_bytes: int) -> tuple[bytes, int]:
+    """Return at most `max_bytes` of a file, and its mode.
+
+    Raises:
+        OSError: it cannot be read, or is not a regular file: a pipe could block for ever.
+        ValueError: the path has a NUL.
+    """
     # O_NONBLOCK: opening a named pipe would wait for its writer. Windows has neither.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
             raise OSError("not a regular file")
-        parts, left = [], MAX_SECRET_BYTES + 1
+        parts, left = [], max_bytes
         while left and (part := os.read(descriptor, left)):
             parts.append(part)
             left -= len(part)
-        return b"".join(parts)
+        return b"".join(parts), mode
     finally:
         os.close(descriptor)
