@@ -23,6 +23,7 @@ from tests.support.connecting import (
     is_asked,
     running_world,
 )
+from tests.support.connecting_processes import CALL, open_event_stream, open_session
 
 BOUND_SECONDS = 60.0
 NEW_KEYS = "n" * 40
@@ -126,37 +127,6 @@ def test_a_client_that_cannot_open_urls_is_told_the_url(package: ServerPackage) 
     observe(package, scenario)
 
 
-async def open_session(world: World, user: str, revision: str, base: str) -> dict[str, str]:
-    """Open a session of a legacy client that can open URLs; return its headers."""
-    token = {"authorization": f"Bearer {world.token(user)}"}
-    can = {"elicitation": {"url": {}, "form": {}}} if revision == "2025-11-25" else {}
-    params = {
-        "protocolVersion": revision,
-        "capabilities": can,
-        "clientInfo": {"name": "test", "version": "1"},
-    }
-    message = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
-    accept = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-    body = json.dumps(message).encode()
-    response = await world.send("POST", f"{base}/mcp", body, {**accept, **token})
-    session = {
-        **token,
-        "mcp-session-id": response.header("mcp-session-id"),
-        "mcp-protocol-version": revision,
-    }
-    told = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
-    await world.send("POST", f"{base}/mcp", told, {**accept, **session})
-    return session
-
-
-CALL = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "tools/call",
-    "params": {"name": "list_pets", "arguments": {}},
-}
-
-
 def test_a_client_of_2025_11_25_is_sent_to_the_url_and_told_when_it_is_done(
     package: ServerPackage,
 ) -> None:
@@ -166,33 +136,13 @@ def test_a_client_of_2025_11_25_is_sent_to_the_url_and_told_when_it_is_done(
         error = (await world.post(CALL, session, base=base))["error"]
         assert error["code"] == -32042
         (elicitation,) = error["data"]["elicitations"]
-        listening = asyncio.create_task(read_event(world, base, session, "elicitation/complete"))
-        await asyncio.sleep(0)
-        await Browser(world, "ada").connect(elicitation["url"])
-        told = await listening
+        async with open_event_stream(base, session) as stream:
+            await Browser(world, "ada").connect(elicitation["url"])
+            told = await stream.read("elicitation/complete")
         assert told["params"] == {"elicitationId": elicitation["elicitationId"]}
         assert account_of(await world.post(CALL, session, base=base)) == "ada"
 
     observe(package, scenario)
-
-
-async def read_event(
-    world: World, base: str, session: dict[str, str], method: str
-) -> dict[str, Any]:
-    """Wait on the stream of a session for a notification."""
-    port = urlsplit(base).port
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    fields = {"host": f"127.0.0.1:{port}", "accept": "text/event-stream", **session}
-    lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-    writer.write(f"GET /mcp HTTP/1.1\r\n{lines}\r\n".encode())
-    try:
-        async for line in reader:
-            if line.startswith(b"data: ") and method.encode() in line:
-                event: dict[str, Any] = json.loads(line.removeprefix(b"data: "))
-                return event
-    finally:
-        writer.close()
-    raise AssertionError("the stream ended")
 
 
 @pytest.mark.parametrize("revision", ["2025-03-26", "2025-06-18"])

@@ -13,6 +13,7 @@ import contextlib
 import itertools
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -59,6 +60,7 @@ STORE_SECONDS: Final = 60.0  # for an event of a client that has gone, if the st
 STORE_RETRY_SECONDS: Final = 0.5
 FINISH_SECONDS: Final = 5.0  # for events that are not stored yet, at the end
 END_CLAIM_SECONDS: Final = 30.0
+MAX_FINISHED: Final = 1000  # elicitations that a replica remembers as finished
 _STREAM_ID: Final = re.compile(r"([gp])([0-9a-f]{12})([0-9a-f]{1,12})\Z")
 _GET, _POST = "g", "p"  # first character of a stream's id
 
@@ -126,6 +128,7 @@ class SharedLegacySessions(SessionEndpoint[SharedLiveSession]):
         self._numbers = itertools.count(1)  # of streams and live sessions of this process
         self._tails: dict[tuple[str, str], set[TailStream]] = {}
         self._writers: set[asyncio.Task[None]] = set()
+        self._finished: deque[str] = deque(maxlen=MAX_FINISHED)  # ids of elicitations
         for kind, receive in (
             ("ended", self._on_ended),
             ("changed", self._on_changed),
@@ -333,6 +336,19 @@ class SharedLegacySessions(SessionEndpoint[SharedLiveSession]):
             found = await self.shared.find_session(stored.id, stored.principal, self.now())
             if found is not None:
                 live.refresh(SessionState.of(found.state))
+                await self._announce_finished(live)
+
+    async def _announce_finished(self, live: SharedLiveSession) -> None:
+        """Notify a client of elicitations that ended before this replica knew of their begin."""
+        session = live.protocol.session
+        if session is None or live.get_stream is None:
+            return
+        ended = set(session.elicitation_ids).intersection(self._finished)
+        for elicitation_id in ended:
+            live.protocol.announce(Change("elicitation", elicitation_id))
+        if ended:
+            live.flush()
+            await self.save(live)
 
     async def _on_taken(self, message: JsonObject) -> None:
         """End the connections of a stream that a client resumed elsewhere."""
@@ -359,14 +375,17 @@ class SharedLegacySessions(SessionEndpoint[SharedLiveSession]):
             tail.changed.set()
 
     async def _on_announce(self, message: JsonObject) -> None:
-        self.dispatcher.announce_here(Change(message["change"], message["subject"]))
-        for live in list(self._live.values()):
-            if message["change"] == "elicitation":
+        change = Change(message["change"], message["subject"])
+        self.dispatcher.announce_here(change)
+        if change.kind == "elicitation":
+            self._finished.append(change.subject)
+            for live in list(self._live.values()):
                 await self.save(live)
 
     def _announce_elsewhere(self, change: Change) -> None:
-        for live in list(self._live.values()):
-            if change.kind == "elicitation":
+        if change.kind == "elicitation":
+            self._finished.append(change.subject)
+            for live in list(self._live.values()):
                 self.replica.begin(self.save(live))
         self.replica.begin(
             self.replica.broadcast("announce", change=change.kind, subject=change.subject)
