@@ -98,6 +98,7 @@ class AsgiApplication:
                         "0.0.0.0" if access.allows_remote else "127.0.0.1",  # noqa: S104  (as Host)
                         allowed_hosts=access.allowed_hosts,
                         allowed_origins=access.allowed_origins,
+                        env_prefix=prefix,
                     ),
                     # Nobody tells the server's address, so PUBLIC_URL is its only name.
                     authorization=load_authorization(package, is_local=False),
@@ -113,6 +114,7 @@ class AsgiApplication:
                         max_held_bytes=limits.max_buffered_bytes,
                     ),
                     allows_remote=access.allows_remote or service.authorization is not None,
+                    env_prefix=prefix,
                 )
             return self._endpoint
 

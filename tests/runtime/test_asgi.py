@@ -391,6 +391,33 @@ def test_the_settings_allow_hosts_origins_and_other_machines(
     on_loop(scenario)
 
 
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize(
+    ("host", "origin", "address", "setting"),
+    [
+        ("pets.example", "", "127.0.0.1", "SMALL_ALLOWED_HOSTS"),
+        ("127.0.0.1", "https://app.example", "127.0.0.1", "SMALL_ALLOWED_ORIGINS"),
+        ("127.0.0.1", "", "10.0.0.5", "SMALL_ALLOW_REMOTE=1"),
+    ],
+)
+def test_a_rejection_names_the_setting_that_would_allow_the_request(
+    host: str, origin: str, address: str, setting: str
+) -> None:
+    async def scenario() -> None:
+        app = AsgiApplication("small_mcp")
+        fields = [(b"host", host.encode())]
+        fields += [(b"origin", origin.encode())] if origin else []
+        scope = make_scope(SentHead("GET", "/nowhere", "", fields))
+        status, answer = await Call(app, {**scope, "server": (address, 8000)}).end()
+        assert status in {403, 421}
+        message = json.loads(answer)["error"]["message"]
+        assert setting in message
+        assert "--" not in message  # an option of a command that was not run
+        await app.stop()
+
+    on_loop(scenario)
+
+
 def test_calls_are_exported_logged_and_audited(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

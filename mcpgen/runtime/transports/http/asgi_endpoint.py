@@ -34,11 +34,6 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 _DISCONNECT: Final = "http.disconnect"
 _BUSY: Final = HttpError(503, "too many requests are in flight", (RETRY_AFTER,))
-_NOT_LOCAL: Final = HttpError(
-    403,
-    "the server accepts requests from this machine only, since anyone who reaches it could call "
-    "the tools; the setting ALLOW_REMOTE allows others",
-)
 
 
 class AsgiEndpoint:
@@ -49,11 +44,22 @@ class AsgiEndpoint:
     """
 
     def __init__(
-        self, app: StreamableHttp, limits: ConnectionLimits, *, allows_remote: bool
+        self,
+        app: StreamableHttp,
+        limits: ConnectionLimits,
+        *,
+        allows_remote: bool,
+        env_prefix: str = "",
     ) -> None:
+        """Serve the endpoints; `env_prefix` is that of the settings that a refusal names."""
         self._app = app
         self.limits = limits
         self._allows_remote = allows_remote
+        self._not_local = HttpError(
+            403,
+            "the server accepts requests from this machine only, since anyone who reaches it could"
+            f" call the tools; to allow others, set {env_prefix}ALLOW_REMOTE=1",
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -67,7 +73,7 @@ class AsgiEndpoint:
             if self._allows_remote or server is None or _is_local(server):
                 await self._app.answer(exchange)
             else:
-                await exchange.refuse(_NOT_LOCAL)
+                await exchange.refuse(self._not_local)
             if request.is_aborted and not exchange.is_sent:
                 exchange.is_disconnected = False  # the client is still there
                 await exchange.refuse(_BUSY)

@@ -32,7 +32,7 @@ class HostCheck:
     rebinding needs a name. An `Origin` must have the same host and port, or be one of the
     `allowed_origins` (`https://app.example`), and the same scheme, where `scheme` is known: it is
     not behind a proxy. Requests without an `Origin` are accepted: they do not come from a
-    browser.
+    browser. `env_prefix` is that of the settings that a rejection names.
     """
 
     def __init__(
@@ -42,7 +42,9 @@ class HostCheck:
         allowed_hosts: Iterable[str] = (),
         allowed_origins: Iterable[str] = (),
         scheme: str = "",
+        env_prefix: str = "",
     ) -> None:
+        self._env_prefix = env_prefix
         self._scheme = scheme
         self._takes_any_address = bound_host in _ANY_ADDRESS
         names = {name.lower() for name in allowed_hosts}
@@ -77,7 +79,7 @@ class HostCheck:
             return Rejection(
                 421,
                 "unknown host in the Host header; "
-                "to allow it, start the server with --allowed-host NAME",
+                f"to allow it, add it to {self._env_prefix}ALLOWED_HOSTS",
             )
         if origin is None or self.allows_pages_of(origin):
             return None
@@ -86,7 +88,7 @@ class HostCheck:
         return Rejection(
             403,
             "cross-origin request from an origin that is not allowed; "
-            "to allow it, start the server with --allowed-origin ORIGIN",
+            f"to allow it, add it to {self._env_prefix}ALLOWED_ORIGINS",
         )
 
     def _is_ours(self, name: str) -> bool:

@@ -89,6 +89,7 @@ def serve_http(
         allowed_hosts=allowed_hosts,
         allowed_origins=allowed_origins,
         scheme="" if certificate is None else scheme,
+        env_prefix=package.contract.get("env_prefix", ""),
     )
 
     shutdown = ShutdownSignals()

@@ -91,14 +91,14 @@ def test_allowed_hosts_and_origins_are_accepted() -> None:
 
 
 def test_a_wildcard_bind_accepts_any_ip_address_but_no_host_name() -> None:
-    check = HostCheck("0.0.0.0")
+    check = HostCheck("0.0.0.0", env_prefix="PETS_")
     assert check.find_rejection(b"192.168.1.5:8000", None) is None
     assert check.find_rejection(b"[fe80::1]:8000", None) is None
     assert check.find_rejection(b"localhost:8000", None) is None
     for host in (b"rebound.example:8000", b"127.1", b"192.168.1.5.nip.io", b"[192.168.1.5]"):
         refusal = check.find_rejection(host, None)
         assert refusal is not None
-        assert "--allowed-host" in refusal.message
+        assert "PETS_ALLOWED_HOSTS" in refusal.message
     assert check.find_rejection(b"192.168.1.5:8000", b"http://192.168.1.6:8000") is not None
 
 
