@@ -166,11 +166,13 @@ class ServerPackage:
         environ: Mapping[str, str] | None = None,
         *,
         send: Sender | None = None,
+        store: Store | None = None,
         connect: UserConnections | None = None,
     ) -> ToolRegistry:
         """Import the handlers of the tools and return the tool registry.
 
-        `connect` has the accounts of users, over HTTP.
+        `store` is what the replicas of the server share. `connect` has the accounts of users, over
+        HTTP.
 
         Raises:
             ConfigurationError: handlers and contract disagree, or the environment has a value
@@ -188,6 +190,7 @@ class ServerPackage:
             self.environ if environ is None else environ,
             send=send,
             accounts=None if connect is None else connect.accounts,
+            store=store,
         )
         hooks = list_hooks(map(_import_handlers, self._list_handler_modules(_HOOK_WORDS)))
         aliases = self.contract.get("aliases", {})
@@ -252,7 +255,7 @@ class ServerPackage:
         environ = self.environ if environ is None else environ
         response_budget.resize(limits.max_buffered_bytes)
         decoding_budget.resize(limits.max_response_bytes)
-        registry = self.load_hot(environ, send=send, connect=connect)
+        registry = self.load_hot(environ, send=send, store=store, connect=connect)
         tools = self.add_search(registry)
         keys = f"{self.contract.get('env_prefix', '')}STATE_KEYS"
         state_cipher = KeyRingCipher.from_environment(

@@ -11,6 +11,7 @@ import json
 import re
 import secrets
 import socket
+from base64 import urlsafe_b64decode
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -73,13 +74,16 @@ DOCUMENT: dict[str, Any] = {
 CAN_OPEN_URLS = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"url": {}}}}
 
 
-def generate_package(folder: Path) -> Path:
-    """Generate the server whose users connect accounts; return the folder of its package."""
+def generate_package(folder: Path, source: str = "user") -> Path:
+    """Generate the server; return the folder of its package.
+
+    By default its users connect accounts; with "exchange", their access tokens are exchanged.
+    """
     document, project = folder / "animals.json", folder / "project"
     document.write_text(json.dumps(DOCUMENT))
     assert run_mcpgen(["new", "--name", "animals", str(document), str(project), "-q"]) == 0
     with (project / "mcpgen.yaml").open("a") as manifest:
-        manifest.write("\ncredentials:\n  account: {from: user}\n")
+        manifest.write(f"\ncredentials:\n  account: {{from: {source}}}\n")
     assert run_mcpgen(["generate", str(project), "-q"]) == 0
     return project / "src"
 
@@ -93,6 +97,7 @@ class Provider(Issuer):
         self.refused: set[str] = set()  # access tokens that the API no longer accepts
         self.calls: list[tuple[str, str]] = []  # account and access token of each API request
         self.refreshes: Counter[str] = Counter()  # by the refresh token that was used
+        self.exchanges: list[tuple[str, str]] = []  # account and scope of each token exchange
         self.revoked: list[str] = []
         self.denies = False
         self.is_down = False
@@ -139,6 +144,10 @@ class Provider(Issuer):
                 and form["redirect_uri"] == query["redirect_uri"]
             )
             return self._grant(account) if is_valid else _refuse()
+        if form["grant_type"] == "urn:ietf:params:oauth:grant-type:token-exchange":
+            account = _read_subject(form["subject_token"])
+            self.exchanges.append((account, form["scope"]))
+            return self._grant(account)
         self.refreshes[form["refresh_token"]] += 1
         account = self._accounts.pop(form["refresh_token"], "")
         return self._grant(account) if account else _refuse()
@@ -488,6 +497,14 @@ def _redirect(url: str) -> IssuerResponse:
 
 def _refuse() -> IssuerResponse:
     return IssuerResponse(400, {"error": "invalid_grant"})
+
+
+def _read_subject(token: str) -> str:
+    """Return the `sub` of a JWT, which nobody checks here."""
+    payload = token.split(".")[1]
+    claims = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    subject: str = claims["sub"]
+    return subject
 
 
 def _read_cookie(header: str, name: str) -> str:

@@ -42,7 +42,7 @@ class ConnectServer:
         self._command = [sys.executable, "-m", *command, "--port", str(port)]
         self._environ = {
             **os.environ,
-            **make_environ(world, **settings),
+            **make_environ(world, EXCHANGE_TOKEN_URL=f"{world.provider.origin}/token", **settings),
             "PYTHONPATH": os.pathsep.join([str(source), str(REPOSITORY)]),
         }
         self.process: ServerProcess | None = None

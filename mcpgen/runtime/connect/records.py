@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import secrets
 from typing import Final
 
@@ -33,8 +32,7 @@ class Records:
         """Store a record; return its secret, a new one by default."""
         secret = secret or secrets.token_urlsafe(32)
         key = self._make_key(secret)
-        sealed = self._ring.encrypt(json.dumps(content).encode(), key.encode())
-        await self._store.put(key, sealed, self._ttl_seconds)
+        await self._store.put(key, self._ring.seal(content, key), self._ttl_seconds)
         return secret
 
     async def find(self, secret: str) -> JsonObject | None:
@@ -42,14 +40,14 @@ class Records:
         if not 0 < len(secret) <= _MAX_SECRET:
             return None
         key = self._make_key(secret)
-        return self._open(key, await self._store.get(key))
+        return self._ring.open(await self._store.get(key), key)
 
     async def take(self, secret: str) -> JsonObject | None:
         """Return and delete a record: of several callers, one gets it."""
         if not 0 < len(secret) <= _MAX_SECRET:
             return None
         key = self._make_key(secret)
-        return self._open(key, await self._store.take(key))
+        return self._ring.open(await self._store.take(key), key)
 
     async def delete(self, secret: str) -> None:
         """Delete a record."""
@@ -58,10 +56,3 @@ class Records:
     def _make_key(self, secret: str) -> str:
         hashed = hashlib.blake2b(f"{self._server} {secret}".encode(), digest_size=24)
         return self._prefix + hashed.hexdigest()
-
-    def _open(self, key: str, sealed: bytes | None) -> JsonObject | None:
-        plain = None if sealed is None else self._ring.decrypt(sealed, key.encode())
-        if plain is None:
-            return None
-        content: JsonObject = json.loads(plain)
-        return content

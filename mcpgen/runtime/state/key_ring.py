@@ -7,6 +7,7 @@ encryption. A server that encrypts nothing needs no `cryptography`.
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from mcpgen.contract.extras import MissingExtraError
+from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.startup.values import TEXT, read_variable
 
@@ -56,6 +58,22 @@ class KeyRing:
             with suppress(InvalidTag, ValueError):  # ValueError: it is too short
                 return cipher.decrypt(nonce, rest, binding)
         return None
+
+    def seal(self, content: JsonObject, key: str) -> bytes:
+        """Encrypt a JSON object as the value of one key of a store.
+
+        Raises:
+            MissingExtraError: `cryptography` is not installed.
+        """
+        return self.encrypt(json.dumps(content).encode(), key.encode())
+
+    def open(self, sealed: bytes | None, key: str) -> JsonObject | None:
+        """Return the JSON object that `seal` encrypted; None if it was not for this key."""
+        plain = None if sealed is None else self.decrypt(sealed, key.encode())
+        if plain is None:
+            return None
+        content: JsonObject = json.loads(plain)
+        return content
 
     @cached_property
     def _ciphers(self) -> list[AESGCM]:

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 
     from mcpgen.runtime.auth.access import Access
     from mcpgen.runtime.protocol.request import Request
+    from mcpgen.runtime.state.store import Store
     from mcpgen.runtime.telemetry.observer import Observation
     from mcpgen.runtime.telemetry.upstream import ObservedSender
     from mcpgen.runtime.upstream.auth.account_store import AccountStore
@@ -200,11 +201,12 @@ class ApiClient:
         environment: Environment | None = None,
         deadline_seconds: float | None = None,
         accounts: AccountStore | None = None,
+        store: Store | None = None,
     ) -> None:
         """Read the settings, without opening a connection.
 
         `deadline_seconds` replaces the time-out of the settings. `accounts` are those that users
-        connect over HTTP.
+        connect over HTTP, and `store` is what the replicas of a server share.
 
         Raises:
             ConfigurationError: a setting has an invalid value.
@@ -222,6 +224,7 @@ class ApiClient:
             base_urls=self._base_urls,
             clock=self.environment.clock,
             accounts=accounts,
+            store=store,
         )
         self.settings = Settings(contract, environ)
         self._fixed_secrets = (*self.settings.secrets, *list_server_secrets(contract, environ))

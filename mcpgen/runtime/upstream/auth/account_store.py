@@ -61,10 +61,9 @@ class AccountStore:
         return self._open(key, await self.store.take(key))
 
     def _open(self, key: str, sealed: bytes | None) -> Account | None:
-        plain = None if sealed is None else self._ring.decrypt(sealed, key.encode())
-        if sealed is None or plain is None:
+        it = self._ring.open(sealed, key)
+        if sealed is None or it is None:
             return None
-        it = json.loads(plain)
         return Account(
             it["access"],
             it["refresh"],
@@ -96,4 +95,4 @@ class AccountStore:
             "scopes": sorted(account.scopes),
             "connected_at": account.connected_at,
         }
-        return self._ring.encrypt(json.dumps(content).encode(), key.encode())
+        return self._ring.seal(content, key)

@@ -6,15 +6,19 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from mcpgen.contract.base_url import BaseUrls
+from mcpgen.contract.extras import MissingExtraError, is_installed
 from mcpgen.contract.needs import settings_of_schemes
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.process.log import log
 from mcpgen.runtime.startup.server_settings import ServerSettings
 from mcpgen.runtime.startup.values import read_value
 from mcpgen.runtime.upstream.auth.schemes import CallerScheme
 
 if TYPE_CHECKING:
+    from mcpgen.runtime.state.store import Store
     from mcpgen.runtime.upstream.auth.account_store import AccountStore
+    from mcpgen.runtime.upstream.auth.exchanged_tokens import ExchangedTokens
     from mcpgen.runtime.upstream.auth.user_scheme import UserScheme
 
 
@@ -25,10 +29,11 @@ def read_caller_schemes(
     base_urls: Mapping[str, BaseUrls],
     clock: Callable[[], float],
     accounts: AccountStore | None = None,
+    store: Store | None = None,
 ) -> dict[str, CallerScheme]:
     """Make the schemes whose source is a header, an exchange or the account of a user.
 
-    `accounts` are those of the users of a server over HTTP.
+    `accounts` are those of the users of a server over HTTP, and `store` is what its replicas share.
 
     Raises:
         ConfigurationError: a setting is invalid, or a source is unknown.
@@ -45,7 +50,9 @@ def read_caller_schemes(
 
             settings = ServerSettings.from_contract(contract, environ)
             schemes[name] = ExchangeScheme(
-                settings, base_urls=base_urls[description.get("source", "")], clock=clock
+                settings,
+                base_urls=base_urls[description.get("source", "")],
+                shared=None if store is None else _share_tokens(contract, environ, store),
             )
         elif source["from"] == "user" and accounts is not None:
             schemes[name] = _make_user_scheme(
@@ -76,6 +83,22 @@ def read_caller_schemes(
                 f"unknown source `{source['from']}` of the credential of `{name}`"
             )
     return schemes
+
+
+def _share_tokens(
+    contract: JsonObject, environ: Mapping[str, str], store: Store
+) -> ExchangedTokens | None:
+    """Return the exchanged tokens of all replicas; None if this process cannot encrypt them."""
+    from mcpgen.runtime.state.key_ring import KeyRing, read_keys
+    from mcpgen.runtime.upstream.auth.exchanged_tokens import PURPOSE, ExchangedTokens
+
+    name = f"{contract.get('env_prefix', '')}STATE_KEYS"
+    keys = read_keys(environ, name)
+    if not keys or not is_installed("seal"):
+        missing = f"{name} is not set" if not keys else str(MissingExtraError("seal"))
+        log("warning", f"each replica exchanges access tokens for itself: {missing}")
+        return None
+    return ExchangedTokens(store, KeyRing(keys, purpose=PURPOSE), server=contract["name"])
 
 
 def _make_user_scheme(

@@ -21,6 +21,7 @@ from mcpgen.runtime.upstream.http.messages import Sender
 
 if TYPE_CHECKING:
     from mcpgen.runtime.auth.access import Access
+    from mcpgen.runtime.state.store import Store
     from mcpgen.runtime.upstream.auth.account_store import AccountStore
 
 _NOTHING = AppliedCredentials()
@@ -169,10 +170,12 @@ def read_credentials(
     base_urls: Mapping[str, BaseUrls],
     clock: Callable[[], float],
     accounts: AccountStore | None = None,
+    store: Store | None = None,
 ) -> Credentials:
     """Read the credentials of the security schemes that have settings in a server's contract.
 
-    `base_urls` are by source; `accounts` are those that users connect over HTTP.
+    `base_urls` are by source; `accounts` are those that users connect over HTTP; replicas share
+    the `store`.
 
     Raises:
         ConfigurationError: a value cannot be sent, or the type of a scheme is unknown.
@@ -204,6 +207,6 @@ def read_credentials(
     from mcpgen.runtime.upstream.auth.caller_schemes import read_caller_schemes
 
     callers = read_caller_schemes(
-        contract, environ, base_urls=base_urls, clock=clock, accounts=accounts
+        contract, environ, base_urls=base_urls, clock=clock, accounts=accounts, store=store
     )
     return Credentials(schemes, callers)

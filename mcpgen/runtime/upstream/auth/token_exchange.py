@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import ClassVar, Final, NamedTuple
 
 from mcpgen.contract.base_url import BaseUrls
 from mcpgen.runtime.auth.access import Access
+from mcpgen.runtime.auth.single_flight import SingleFlight
 from mcpgen.runtime.errors import ConfigurationError, ToolError
 from mcpgen.runtime.process.caller_secrets import mask_caller_secret
 from mcpgen.runtime.startup.server_settings import ServerSettings
+from mcpgen.runtime.upstream.auth.exchanged_tokens import ExchangedToken, ExchangedTokens
+from mcpgen.runtime.upstream.auth.renewal import limit_time
 from mcpgen.runtime.upstream.auth.schemes import AppliedCredentials, make_authorization
 from mcpgen.runtime.upstream.auth.token_endpoint import (
     ClientIdentity,
@@ -21,11 +25,10 @@ from mcpgen.runtime.upstream.auth.token_endpoint import (
     request_token,
 )
 from mcpgen.runtime.upstream.http.messages import Sender
-from mcpgen.runtime.upstream.resilience import ConcurrencyLimit
 from mcpgen.text.hosts import origin_of
 
 MAX_TOKENS: Final = 10_000
-"""Cached tokens of a scheme; above, the one is dropped that was not used for the longest time."""
+"""Tokens of a scheme in memory; above, the one is dropped that was not used for longest."""
 _GRANT: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ACCESS_TOKEN: Final = "urn:ietf:params:oauth:token-type:access_token"  # noqa: S105  (a type)
 
@@ -38,21 +41,12 @@ class _Key(NamedTuple):
     scope: str
 
 
-@dataclass(slots=True)
-class _Slot:
-    """The token of one key; one exchange at a time."""
-
-    # A limit and not a lock: calls that wait for a slow issuer must not pile up.
-    turns: ConcurrencyLimit = field(default_factory=lambda: ConcurrencyLimit(concurrent=1))
-    token: str = field(default="", repr=False)
-    renew_at: float = 0.0
-
-
 class ExchangeScheme:
     """A scheme whose access token is exchanged for the token of the caller.
 
     The caller's token is sent to `<PREFIX>EXCHANGE_TOKEN_URL` only, never to the API. Tokens are
-    cached in memory until shortly before they expire.
+    cached until shortly before they expire: in memory, and in the store if replicas share one.
+    There is one exchange at a time for a caller.
     """
 
     is_configured: bool
@@ -63,9 +57,16 @@ class ExchangeScheme:
     belongs_to_callers: ClassVar[bool] = True
 
     def __init__(
-        self, settings: ServerSettings, *, base_urls: BaseUrls, clock: Callable[[], float]
+        self,
+        settings: ServerSettings,
+        *,
+        base_urls: BaseUrls,
+        shared: ExchangedTokens | None = None,
+        now: Callable[[], float] = time.time,
     ) -> None:
         """Read the settings of the exchange; `base_urls` are those of the API.
+
+        `shared` are the tokens that replicas share. `now` returns seconds since the epoch.
 
         Raises:
             ConfigurationError: a setting is invalid.
@@ -83,8 +84,10 @@ class ExchangeScheme:
         self.is_configured = bool(self._url)
         self.secrets = (secret,) if secret else ()
         self._base_urls = base_urls
-        self._clock = clock
-        self._slots: OrderedDict[_Key, _Slot] = OrderedDict()
+        self._shared = shared
+        self._now = now
+        self._tokens: OrderedDict[_Key, ExchangedToken] = OrderedDict()
+        self._exchanges: SingleFlight[ExchangedToken] = SingleFlight()
 
     def is_available(self, access: Access | None) -> bool:
         """Return whether the request has a token that can be exchanged."""
@@ -120,56 +123,71 @@ class ExchangeScheme:
         """
         if access is None or not self.is_available(access):
             raise ToolError(self.explain_missing(access))
-        slot = self._find_slot(_Key(access.principal, access.scopes, " ".join(sorted(scopes))))
-        await slot.turns.acquire()
-        try:
-            if not slot.token or self._clock() >= slot.renew_at:
-                await self._exchange(send, slot, scopes, access)
-            token = slot.token
-        finally:
-            slot.turns.release()
-        mask_caller_secret(token)
-        return make_authorization("Bearer", token)
+        key = _Key(access.principal, access.scopes, " ".join(sorted(scopes)))
+        token = self._tokens.get(key)
+        if token is None or not self._is_usable(key, token):
+            token = await self._exchanges.run(key, lambda: self._renew(send, key, access))
+        else:
+            self._tokens.move_to_end(key)
+        mask_caller_secret(token.value)
+        return make_authorization("Bearer", token.value)
 
     def forget(
         self, access: Access | None = None, applied: AppliedCredentials | None = None
     ) -> bool:
-        """Drop the token that was applied; return True, because a new one can be requested."""
+        """Mark the token that was applied as refused; return True: a new one can be requested."""
         if access is None or applied is None:
             return False
-        for key, slot in self._slots.items():
+        for key, token in list(self._tokens.items()):
             # Another call may have renewed it since.
             if (
                 key.principal == access.principal
-                and slot.token
-                and (make_authorization("Bearer", slot.token).headers[0] in applied.headers)
+                and make_authorization("Bearer", token.value).headers[0] in applied.headers
             ):
-                slot.token = ""
+                self._tokens[key] = replace(token, is_refused=True)
         return True
 
-    def _find_slot(self, key: _Key) -> _Slot:
-        slot = self._slots.get(key)
-        if slot is None:
-            if len(self._slots) >= MAX_TOKENS:
-                self._slots.popitem(last=False)  # calls that use it still hold it
-            slot = self._slots[key] = _Slot()
+    def _is_usable(self, key: _Key, token: ExchangedToken) -> bool:
+        """Return whether a token of the memory or of the store can be used for a request."""
+        known = self._tokens.get(key)
+        is_refused = known is not None and known.is_refused and known.value == token.value
+        return not is_refused and self._now() < token.renew_at
+
+    async def _renew(self, send: Sender, key: _Key, access: Access) -> ExchangedToken:
+        """Get a token from the store of all replicas, else from the authorization server."""
+        audience = self._audience or origin_of(self._base_urls.base_url())
+
+        async def exchange() -> ExchangedToken:
+            return await limit_time(self._exchange(send, key.scope, audience, access))
+
+        if self._shared is None:
+            token = await exchange()
         else:
-            self._slots.move_to_end(key)
-        return slot
+            settings = self._url, self._client.id, audience
+            token = await self._shared.renew(
+                (*settings, key.principal, sorted(key.rights), key.scope),
+                is_usable=lambda token: self._is_usable(key, token),
+                exchange=exchange,
+                now=self._now,
+            )
+        self._tokens[key] = token
+        self._tokens.move_to_end(key)
+        if len(self._tokens) > MAX_TOKENS:
+            self._tokens.popitem(last=False)
+        return token
 
     async def _exchange(
-        self, send: Sender, slot: _Slot, scopes: Sequence[str], access: Access
-    ) -> None:
+        self, send: Sender, scope: str, audience: str, access: Access
+    ) -> ExchangedToken:
         form = {
             "grant_type": _GRANT,
             "subject_token": access.token,
             "subject_token_type": _ACCESS_TOKEN,
             "requested_token_type": _ACCESS_TOKEN,
-            "audience": self._audience or origin_of(self._base_urls.base_url()),
+            "audience": audience,
         }
-        if scopes:
-            form["scope"] = " ".join(sorted(scopes))
-        slot.token = ""
+        if scope:
+            form["scope"] = scope
         request = make_form_request(check_url(self._url, self._setting), form, self._client)
         try:
             grant = await request_token(send, request, variables=self._operators)
@@ -186,5 +204,4 @@ class ExchangeScheme:
                 " this server and is never sent to the API",
                 setting=self._setting,
             )
-        slot.token = grant.access_token
-        slot.renew_at = grant.compute_renewal(self._clock())
+        return ExchangedToken(grant.access_token, grant.compute_renewal(self._now()))

@@ -1,17 +1,15 @@
 """Security scheme whose credentials are the connected accounts of users (`from: user`).
 
-Tokens are renewed once, whatever the number of calls and replicas that need them: calls of one
-process share a task, and a lock in the store admits one process. A renewal is never cancelled,
-since most authorization servers invalidate a refresh token with its use.
+Tokens are renewed once (`renewal`): calls of one process share a task, and a lock in the store
+admits one process. A renewal is never cancelled, since most authorization servers invalidate a
+refresh token with its use.
 """
 
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
@@ -22,14 +20,12 @@ from mcpgen.runtime.process.caller_secrets import mask_caller_secret
 from mcpgen.runtime.process.log import log
 from mcpgen.runtime.upstream.auth.account_store import Account, AccountStore
 from mcpgen.runtime.upstream.auth.authorization_code import AuthorizationCodeClient
+from mcpgen.runtime.upstream.auth.renewal import Sleep, limit_time, renew_once
 from mcpgen.runtime.upstream.auth.schemes import AppliedCredentials, make_authorization
 from mcpgen.runtime.upstream.auth.token_endpoint import GrantRefusedError, TokenGrant
 from mcpgen.runtime.upstream.http.messages import Sender
 
-RENEWAL_SECONDS: Final = 10.0  # for one token request
-LOCK_SECONDS: Final = 15.0
-POLL_SECONDS: Final = 0.05  # while another process renews
-STORE_DELAYS: Final = (0.2, 0.5, 1.0, 2.0)  # within LOCK_SECONDS, after RENEWAL_SECONDS
+STORE_DELAYS: Final = (0.2, 0.5, 1.0, 2.0)  # within `LOCK_SECONDS`, after `RENEWAL_SECONDS`
 STORE_UNAVAILABLE: Final = (
     "This server cannot reach its state store, which has the accounts of users, so nothing was"
     " sent. Try again in a moment."
@@ -55,7 +51,7 @@ class UserScheme:
         secrets: tuple[str, ...] = (),
         is_configured: bool = True,
         now: Callable[[], float] = time.time,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         """`now` returns seconds since the epoch; the clocks of replicas must agree roughly."""
         self.name = name
@@ -118,10 +114,8 @@ class UserScheme:
         if account.access_token == refused or (
             account.refresh_token and self._now() >= account.renew_at
         ):
-            # Calls that end do not cancel it.
-            return await self._renewals.run(
-                principal, lambda: self._renew(send, principal, account)
-            )
+            stale = account
+            return await self._renewals.run(principal, lambda: self._renew(send, principal, stale))
         return account
 
     def forget(
@@ -157,35 +151,30 @@ class UserScheme:
         if not token:
             token, kind = account.access_token, "access_token"
         try:
-            async with asyncio.timeout(RENEWAL_SECONDS):
-                return await self.client.revoke(send, token, kind)
-        except (ToolError, TimeoutError) as error:
+            return await limit_time(self.client.revoke(send, token, kind))
+        except ToolError as error:
             log("warning", f"tokens of `{self.name}` could not be revoked: {error}")
             return False
 
     async def _renew(self, send: Sender, principal: str, stale: Account) -> Account:
         """Renew the tokens of an account, unless another process does."""
-        store, holder = self._accounts.store, secrets.token_hex(16).encode()
-        lock = self._accounts.make_key(principal, self.name, "account-lock")
-        while not await store.add(lock, holder, LOCK_SECONDS):
-            await self._sleep(POLL_SECONDS)
-            current = await self._find_current(principal)
-            if current.access_token != stale.access_token:
-                return current
-        try:
-            current = await self._find_current(principal)
-            if current.access_token != stale.access_token:
-                return current  # renewed before this process got the lock
-            return await self._request_tokens(send, principal, current)
-        finally:
-            with suppress(StoreUnavailableError):  # the lock expires, and the tokens are valid
-                await store.delete_if(lock, holder)
+        current = stale
 
-    async def _find_current(self, principal: str) -> Account:
-        account = await self._accounts.find(principal, self.name)
-        if account is None:  # revoked meanwhile
-            raise ConnectionNeededError(self.name, ())
-        return account
+        async def find() -> Account | None:
+            nonlocal current
+            account = await self._accounts.find(principal, self.name)
+            if account is None:  # revoked meanwhile
+                raise ConnectionNeededError(self.name, ())
+            current = account
+            return account if account.access_token != stale.access_token else None
+
+        return await renew_once(
+            self._accounts.store,
+            self._accounts.make_key(principal, self.name, "account-lock"),
+            find=find,
+            renew=lambda: self._request_tokens(send, principal, current),
+            sleep=self._sleep,
+        )
 
     async def _request_tokens(self, send: Sender, principal: str, account: Account) -> Account:
         if not account.refresh_token:
@@ -194,18 +183,13 @@ class UserScheme:
             await self._accounts.delete(principal, self.name, account)
             raise ConnectionNeededError(self.name, account.scopes)
         try:
-            async with asyncio.timeout(RENEWAL_SECONDS):
-                grant = await self.client.refresh(send, account.refresh_token)
+            grant = await limit_time(self.client.refresh(send, account.refresh_token))
         except GrantRefusedError as refusal:
             if refusal.code != "invalid_grant":
                 raise
             # Revoked or expired at the authorization server: only the user can change that.
             await self._accounts.delete(principal, self.name, account)
             raise ConnectionNeededError(self.name, account.scopes) from None
-        except TimeoutError:
-            raise ToolError(
-                f"No access token: its issuer did not answer within {RENEWAL_SECONDS:g} seconds."
-            ) from None
         renewed = self._extend(account, grant)
         if await self._replace_with_retries(principal, account, renewed):
             return renewed

@@ -15,8 +15,9 @@ from mcpgen.runtime.state.key_ring import KeyRing
 from mcpgen.runtime.state.memory_store import MemoryStore
 from mcpgen.runtime.state.store import StoreUnavailableError
 from mcpgen.runtime.upstream.auth.account_store import AccountStore
+from mcpgen.runtime.upstream.auth.renewal import LOCK_SECONDS
 from mcpgen.runtime.upstream.auth.token_endpoint import GrantRefusedError, TokenGrant
-from mcpgen.runtime.upstream.auth.user_scheme import LOCK_SECONDS, UserScheme
+from mcpgen.runtime.upstream.auth.user_scheme import UserScheme
 
 ADA = Access(principal="https://id.example sub ada")
 
