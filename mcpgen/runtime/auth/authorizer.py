@@ -93,6 +93,16 @@ class Authorizer:
             raise InvalidTokenError("is unknown, or from another issuer")
         return await self._flight.run(key, lambda: self._introspect(token, key))
 
+    def is_still_valid(self, access: Access, token: str) -> bool:
+        """Return whether a token that gave this access is still valid, as far as is known here.
+
+        It may have been revoked by its issuer, who is not asked.
+        """
+        if self._clock() >= access.expires_at + CLOCK_SKEW_SECONDS:
+            return False
+        is_static = access.expires_at == float("inf")
+        return not is_static or self._static is None or self._static.is_listed(token)
+
     def _is_verified_here(self, issuer: object) -> bool:
         """Return whether a JWT of this issuer is verified by its signature."""
         if self._jwt is None or not isinstance(issuer, str) or issuer not in self._jwt.issuers:

@@ -61,10 +61,7 @@ class StaticTokens:
         Raises:
             IssuerUnavailableError: the file has become invalid, so that no token can be checked.
         """
-        now = self._clock()
-        if now >= self._next_check:
-            self._next_check = now + CHECK_SECONDS
-            self._reload()
+        self._reload_if_due()
         if not self._is_valid:
             raise IssuerUnavailableError("the file of access tokens is invalid")
         digest = sha256(token.encode()).digest()
@@ -79,7 +76,16 @@ class StaticTokens:
                 found = access
         return found
 
-    def _reload(self) -> None:
+    def is_listed(self, token: str) -> bool:
+        """Return whether a token that was valid before is still in the file."""
+        self._reload_if_due()
+        return self._is_valid and sha256(token.encode()).digest() in self._entries
+
+    def _reload_if_due(self) -> None:
+        now = self._clock()
+        if now < self._next_check:
+            return
+        self._next_check = now + CHECK_SECONDS
         try:
             self._load()
         except InvalidTokensFileError as error:

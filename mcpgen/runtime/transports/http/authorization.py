@@ -121,6 +121,13 @@ class HttpAuthorization:
         if missing:
             raise self._refuse_scopes(exchange, access, missing)
 
+    def admits_still(self, exchange: HttpExchange) -> bool:
+        """Return whether the access token of an admitted request is still valid."""
+        access = exchange.access
+        assert access is not None  # noqa: S101  (`admit` has set it)
+        token = (exchange.text(b"authorization") or "").rpartition(" ")[2]
+        return self._authorizer.is_still_valid(access, token)
+
     def check_call(self, exchange: HttpExchange, message: Any) -> None:
         """Check the scopes that the calls in a message require.
 

@@ -98,6 +98,7 @@ class HttpExchange:
         "head",
         "is_complete",
         "is_disconnected",
+        "is_ended",
         "is_persistent",
         "is_started",
         "more_body",
@@ -125,6 +126,7 @@ class HttpExchange:
         self.is_started = False  # the response
         self.is_complete = False  # the response
         self.is_disconnected = False
+        self.is_ended = False  # the server ends the stream that it writes
         self._connection = connection
         self._body = body
         self._expects_continue = expects_continue
@@ -232,8 +234,8 @@ class HttpExchange:
             raise too_large(max_bytes)
 
     async def watch(self, stream: ReplyStream, reader: int = 1) -> None:
-        """Wait until the client disconnects, then detach the stream."""
-        while not (self.is_disconnected or self.is_complete):
+        """Wait until the client disconnects, or `end_stream`, then detach the stream."""
+        while not (self.is_disconnected or self.is_complete or self.is_ended):
             await self._wait()
         if stream.reader == reader:
             stream.detach()
@@ -310,6 +312,11 @@ class HttpExchange:
             else:
                 await stream.wait()
         await self._send(b"", is_last=True)
+
+    def end_stream(self) -> None:
+        """End the response of a stream that may continue without it."""
+        self.is_ended = True
+        self._wake()
 
     def _begin_response(
         self, status: int, fields: Iterable[Header], framing: Iterable[Header] = ()

@@ -24,11 +24,12 @@ SESSION: Final = "session_id"
 class SseConnection:
     """Connection of one client, as long as its event stream is open."""
 
-    __slots__ = ("principal", "protocol", "stream")
+    __slots__ = ("exchange", "principal", "protocol", "stream")
 
-    def __init__(self, protocol: ServerProtocol, endpoint: str, principal: str) -> None:
+    def __init__(self, protocol: ServerProtocol, endpoint: str, exchange: HttpExchange) -> None:
         self.protocol = protocol
-        self.principal = principal
+        self.principal = exchange.principal
+        self.exchange = exchange
         self.stream = ReplyStream()
         self.stream.is_sse = True
         self.stream.push(encode_event(endpoint.encode(), event=b"endpoint"))
@@ -60,9 +61,7 @@ class SseEndpoints:
         session_id = secrets.token_urlsafe(24)
         endpoint = f"{exchange.root_path}{MESSAGES_PATH}?{SESSION}={session_id}"
         protocol = ServerProtocol(self._definition, encode=self._encode, address=exchange.address)
-        connection = self._connections[session_id] = SseConnection(
-            protocol, endpoint, exchange.principal
-        )
+        connection = self._connections[session_id] = SseConnection(protocol, endpoint, exchange)
         self._dispatcher.attach(protocol, connection.flush)
         watch = asyncio.create_task(exchange.watch(connection.stream))
         try:
@@ -87,6 +86,11 @@ class SseEndpoints:
         self._dispatcher.dispatch(connection.protocol, events, connection.flush)
         await exchange.reply(202)
         connection.flush()
+
+    def has_calls(self, exchange: HttpExchange) -> bool:
+        """Return whether a call of a stream is running."""
+        found = (it.protocol for it in self._connections.values() if it.exchange is exchange)
+        return any(protocol.in_flight for protocol in found)
 
     def open_streams(self) -> list[ReplyStream]:
         """Return the open streams."""

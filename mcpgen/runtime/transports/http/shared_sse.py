@@ -55,6 +55,7 @@ class SharedSseEndpoints:
 
     def __init__(self, sessions: SharedLegacySessions) -> None:
         self._sessions = sessions
+        self._open: dict[HttpExchange, SseSession] = {}
 
     async def open(self, exchange: HttpExchange) -> None:
         """Open a stream and write to it until the client disconnects, which cancels its calls."""
@@ -68,9 +69,11 @@ class SharedSseEndpoints:
         endpoint = f"{exchange.root_path}{MESSAGES_PATH}?{SESSION}={session_id}"
         tail.push(encode_event(endpoint.encode(), event=b"endpoint"))
         sessions.dispatcher.attach(live.protocol, live.flush)
+        self._open[exchange] = live
         try:
             await sessions.follow(exchange, tail)
         finally:
+            del self._open[exchange]
             live.users -= 1
             await sessions.end(session_id, "the client closed its stream")
 
@@ -99,6 +102,11 @@ class SharedSseEndpoints:
         sessions.dispatcher.dispatch(protocol, events, live.flush)
         await exchange.reply(202)
         live.flush()
+
+    def has_calls(self, exchange: HttpExchange) -> bool:
+        """Return whether this replica runs a call of a stream."""
+        live = self._open.get(exchange)
+        return live is not None and bool(live.protocol.in_flight)
 
     def open_streams(self) -> list[ReplyStream]:
         """Return no streams: the sessions return them."""

@@ -122,6 +122,8 @@ class StreamableHttp:
         )
         self._now = now
         self._open: set[StatelessStream] = set()
+        self._listening: dict[HttpExchange, Callable[[], None]] = {}
+        """With authorization: the responses that only listen, and what ends each of them."""
         self._calls = PostedCalls(dispatcher)
         self._sessions: LegacySessions | SharedLegacySessions
         self._sse: SseEndpoints | SharedSseEndpoints | None = None
@@ -336,7 +338,11 @@ class StreamableHttp:
                 if not exchange.try_reply(stream.reply_status, stream.reply):
                     await exchange.reply(stream.reply_status, stream.reply)
             elif stream.is_sse or protocol.is_waiting(stream):
-                await self._answer_later(exchange, stream)
+                if protocol.subscriptions:
+                    end = partial(self._end_subscription, stream)
+                    await self._listen(exchange, self._answer_later(exchange, stream), end)
+                else:
+                    await self._answer_later(exchange, stream)
             else:
                 await exchange.reply(202)
         finally:
@@ -372,7 +378,7 @@ class StreamableHttp:
         if method == "DELETE":
             await self._sessions.delete(exchange)
         elif accepts(exchange.fields.get(b"accept"), "text/event-stream"):
-            await self._sessions.get(exchange)
+            await self._listen(exchange, self._sessions.get(exchange), exchange.end_stream)
         else:
             raise HttpError(406, "the Accept header must include text/event-stream")
 
@@ -388,15 +394,43 @@ class StreamableHttp:
                 self._authorization.check_call(exchange, message)
             await sse.post(exchange, message)
         elif method == "GET" and path == SSE_PATH:
-            await sse.open(exchange)
+            await self._listen(
+                exchange, sse.open(exchange), partial(_end_without_calls, sse, exchange)
+            )
         else:
             allowed = b"GET" if path == SSE_PATH else b"POST"
             raise HttpError(405, f"method {method} is not allowed here", ((b"allow", allowed),))
 
+    async def _listen(
+        self, exchange: HttpExchange, answer: Awaitable[None], end: Callable[[], None]
+    ) -> None:
+        """Answer a request with a stream; `end` is called while its token is no longer valid."""
+        if self._authorization is None:
+            await answer
+            return
+        self._listening[exchange] = end
+        try:
+            await answer
+        finally:
+            del self._listening[exchange]
+
+    def _end_subscription(self, stream: StatelessStream) -> None:
+        """Answer `subscriptions/listen`, which ends its stream."""
+        stream.protocol.close("the access token is no longer valid")
+        stream.flush()
+
     # -- called by the server ------------------------------------------------------------------
 
     async def housekeep(self) -> None:
-        """Evict idle sessions, keep open streams alive, answer slow legacy calls with events."""
+        """Evict idle sessions, keep open streams alive, answer slow legacy calls with events.
+
+        End streams that only listen once their access tokens have expired: a client that connects
+        again has to authorize itself.
+        """
+        if self._authorization is not None:
+            for exchange, end in list(self._listening.items()):
+                if not self._authorization.admits_still(exchange):
+                    end()
         await self._sessions.housekeep()
         now = self._now()
         if now >= self._next_keep_alive:
@@ -432,6 +466,12 @@ class StreamableHttp:
         self._sessions.close(reason, only_idle=only_idle)
         if self._sse is not None:
             self._sse.close(reason, only_idle=only_idle)
+
+
+def _end_without_calls(sse: SseEndpoints | SharedSseEndpoints, exchange: HttpExchange) -> None:
+    """End a stream that cannot be resumed, unless it is to have the answer of a call."""
+    if not sse.has_calls(exchange):
+        exchange.end_stream()
 
 
 def _count_calls(message: Any) -> int:
