@@ -89,6 +89,7 @@ class _Explainer:
         yield from self._explain_headers()
         yield from self._explain_credentials()
         yield self._explain_limit("timeout_seconds", "timeout_seconds", policies.timeout_seconds)
+        yield self._explain_policy("max_concurrent", policies.max_concurrent)
         yield self._explain_limit("retry.attempts", "max_attempts", policies.attempts)
         if tool.operation.method in KEY_METHODS:
             yield self._explain_idempotency_header()

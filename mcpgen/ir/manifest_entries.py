@@ -252,6 +252,10 @@ class OperationEntry(Entry, frozen=True):
     timeout_seconds: Annotated[
         Seconds | None, key("The most time for one call of the API, retries included.", 30)
     ] = None
+    max_concurrent: Annotated[
+        Annotated[int, Meta(ge=1, le=10_000)] | None,
+        key("The most calls of the operation at a time, in each process. Others wait.", 2),
+    ] = None
     retry: Annotated[
         RetryEntry | None,
         key("How often a request is sent that may be repeated.", {"attempts": 3}),

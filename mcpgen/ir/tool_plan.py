@@ -117,6 +117,7 @@ class ResultPolicies(Struct, frozen=True):
     max_bytes: int | None = None
     rest: str = ""  # how a caller gets the part that the two limits omit
     timeout_seconds: float | None = None
+    max_concurrent: int | None = None
     attempts: int | None = None
 
 

@@ -47,6 +47,7 @@ def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
             "attempts": tool.policies.attempts,
             "body": _describe_body(tool, body, content_type, plan.api.schemas),
             "idempotency_header": tool.idempotency_header,
+            "max_concurrent": tool.policies.max_concurrent,
             "needs_settings": sorted(name for name, is_needed in read.items() if is_needed),
             "reserved": _find_reserved_names(plan, tool),
             "security": [{use.scheme: list(use.scopes) for use in it} for it in tool.security],

@@ -140,10 +140,12 @@ def test_the_generated_suite_covers_the_operation_settings(shop: Shop) -> None:
     manifest = RESULT + "".join(
         text.partition("operations:")[2].strip("\n") + "\n" for text in (POLL,)
     )
-    manifest += "  placeOrder: {confirm: Buy?, timeout_seconds: 5, retry: {attempts: 1}}\n"
+    limits = "timeout_seconds: 5, retry: {attempts: 1}, max_concurrent: 2"
+    manifest += f"  placeOrder: {{confirm: Buy?, {limits}}}\n"
     assert shop.generate(manifest) == 0
     request = shop.contract("orders")["place_order"]["request"]
     assert (request["timeout_seconds"], request["attempts"]) == (5, 1)
+    assert request["max_concurrent"] == 2
     assert shop.run_suite() == ""
 
 

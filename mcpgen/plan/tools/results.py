@@ -143,6 +143,7 @@ class ResultPolicyPlanning:
         policies = ResultPolicies(
             confirm=entry.confirm,
             timeout_seconds=entry.timeout_seconds,
+            max_concurrent=entry.max_concurrent,
             attempts=None if entry.retry is None else entry.retry.attempts,
         )
         if entry.poll is not None:

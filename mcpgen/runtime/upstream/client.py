@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -47,6 +48,7 @@ from mcpgen.runtime.upstream.request.files import FileContent, FileReader, Resou
 from mcpgen.runtime.upstream.request.parameters import percent_encode
 from mcpgen.runtime.upstream.request.rules import RequestRules
 from mcpgen.runtime.upstream.resilience import (
+    ConcurrencyLimit,
     Course,
     LimitsByOrigin,
     compute_delay,
@@ -238,6 +240,8 @@ class ApiClient:
             for scheme in contract.get("security_schemes", {}).values()
             if scheme.get("in") == "query"
         )
+        self._slots: dict[tuple[str, str, str], ConcurrencyLimit] = {}
+        """Of operations with a limit of their own, by source, method and path."""
         self._send = send
         self._owned_sender: Callable[[], Awaitable[None]] | None = None
         self._make_observed: type[ObservedSender] | None = None  # with telemetry
@@ -348,7 +352,8 @@ class ApiClient:
         call = ApiCall(send, self._limits, self.environment, caller, course, access)
         try:
             async with course.deadline:
-                response = await call.run(
+                run = partial(
+                    call.run,
                     base_url,
                     requirement,
                     self.credentials,
@@ -362,6 +367,11 @@ class ApiClient:
                     max_attempts=rules.attempts or self.limits.max_attempts,
                     has_key=has_key,
                 )
+                if rules.max_concurrent is None:
+                    response = await run()
+                else:
+                    async with self._hold_slot(rules, rules.max_concurrent, caller):
+                        response = await run()
                 if 200 <= response.status < 300:
                     return await _decode(response, accept, self.get_redactor(), owner)
             raise make_status_error(
@@ -375,6 +385,26 @@ class ApiClient:
             raise _make_timeout_error(operation, timeout_seconds, course) from None
         except UpstreamError as error:
             raise error.add_operation(operation) from None
+
+    @asynccontextmanager
+    async def _hold_slot(
+        self, rules: RequestRules, max_concurrent: int, caller: str
+    ) -> AsyncGenerator[None]:
+        """Wait until fewer calls of the operation are under way than `max_concurrent`.
+
+        Raises:
+            OverloadedError: too many calls wait already.
+        """
+        operation = rules.source, rules.method, rules.path
+        slots = self._slots.get(operation)
+        if slots is None:
+            slots = ConcurrencyLimit(max_concurrent, self.limits.max_queued)
+            self._slots[operation] = slots
+        await slots.acquire(caller)
+        try:
+            yield
+        finally:
+            slots.release(caller)
 
     def _confirm_credentials(
         self,

@@ -299,6 +299,45 @@ def test_a_blocked_api_does_not_delay_calls_of_another_api(make_client, run) -> 
     run(scene())
 
 
+def test_an_operation_has_at_most_its_own_number_of_calls_under_way(make_client, run) -> None:
+    sent: list[str] = []
+    is_sent, going_on = asyncio.Event(), asyncio.Event()
+
+    async def send(request: HttpRequest) -> HttpResponse:
+        sent.append(request.method)
+        is_sent.set()
+        await going_on.wait()
+        return GOOD
+
+    async def wait_for(method: str, count: int) -> None:
+        async with asyncio.timeout(60):
+            while sent.count(method) < count:
+                is_sent.clear()
+                await is_sent.wait()
+
+    client = make_client()
+    client._send = send
+
+    async def scene() -> None:
+        contract = rules("PUT", max_concurrent=2, timeout_seconds=60)
+        calls = [asyncio.create_task(call(client, contract)) for _ in range(5)]
+        await wait_for("PUT", 2)
+        hurried = rules("PUT", max_concurrent=2, timeout_seconds=0.05)
+        with pytest.raises(OverloadedError, match="`PUT /pets` was not sent"):
+            await call(client, hurried)
+        assert sent == ["PUT"] * 2
+        other = asyncio.create_task(call(client, rules()))  # is not held up
+        await wait_for("GET", 1)
+        calls[0].cancel()
+        await wait_for("PUT", 3)  # its slot goes to the next
+        assert sent.count("PUT") == 3
+        going_on.set()
+        assert await asyncio.gather(other, *calls[1:]) == [1] * 5
+        assert sent.count("PUT") == 5
+
+    run(scene())
+
+
 def test_waiting_in_the_queue_is_not_counted_as_a_failure(make_client, run) -> None:
     asked: list[str] = []
 

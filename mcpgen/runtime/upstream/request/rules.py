@@ -33,6 +33,7 @@ class RequestRules(Struct, frozen=True, dict=True):
     accept: tuple[str, ...] = ()
     also_answered: tuple[str, ...] = ()  # media types that are declared but not in `Accept`
     timeout_seconds: float | None = None  # for the whole call; None for the client's default
+    max_concurrent: int | None = None  # calls of the operation; None for any number
     attempts: int | None = None  # maximum number; None for the client's default
     idempotency_header: str = ""  # gets a fresh key for each call; "" for none
     source: str = ""  # key of the contract's `sources`; "" if there is only one API
