@@ -112,11 +112,18 @@ class EventStream:
 
     async def read(self, method: str) -> dict[str, Any]:
         """Wait for a notification."""
+        while True:
+            line = await self.read_line(b"data: ")
+            if method.encode() in line:
+                event: dict[str, Any] = json.loads(line.removeprefix(b"data: "))
+                return event
+
+    async def read_line(self, start: bytes) -> bytes:
+        """Wait for a line that starts so."""
         async with asyncio.timeout(WAIT_SECONDS):
             async for line in self._reader:
-                if line.startswith(b"data: ") and method.encode() in line:
-                    event: dict[str, Any] = json.loads(line.removeprefix(b"data: "))
-                    return event
+                if line.startswith(start):
+                    return line
         raise AssertionError("the stream ended")
 
 
