@@ -8,6 +8,7 @@ import pytest
 
 from mcpgen.runtime.auth.claims import TokenClaims
 from tests.support.authorized import PORT, RESOURCE, AuthorizedServer, run_authorized
+from tests.support.authorized_scene import Scene, observe
 from tests.support.http_server import LEGACY, OMITTED, request, tool_call
 
 METADATA_URL = f"http://127.0.0.1:{PORT}/.well-known/oauth-protected-resource/mcp"
@@ -515,6 +516,28 @@ def test_the_state_of_another_principals_call_is_unknown() -> None:
         assert done["content"] == [{"type": "text", "text": "decline"}]
 
     run_authorized(scenario)
+
+
+@pytest.mark.parametrize("kind", ["memory", "replica"])
+def test_another_principal_cannot_answer_a_question_or_cancel_its_call(kind: str) -> None:
+    async def scenario(scene: Scene) -> None:
+        ada, bob = scene.client(subject="ada"), scene.client(subject="bob")
+        for client in (ada, bob):
+            await client.initialize("2025-11-25", {"elicitation": {}})
+        call = ada.begin(tool_call("ask", id=7))
+        response = await call.until(lambda it: b"elicitation/create" in it.body)
+        question = response.messages[-1]["id"]
+        answer = {"jsonrpc": "2.0", "id": question, "result": {"action": "accept", "content": {}}}
+        cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+        for message in (answer, cancel):
+            assert (await bob.begin(message).complete()).status == 202
+        assert not call.response.is_complete
+        answer["result"] = {"action": "decline"}
+        assert (await ada.begin(answer).complete()).status == 202
+        *_, result = (await call.complete()).messages
+        assert result["result"]["content"][0]["text"] == "decline"
+
+    observe(kind, scenario)
 
 
 def test_subscriptions_belong_to_the_session_of_their_principal() -> None:

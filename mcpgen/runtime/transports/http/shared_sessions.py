@@ -341,7 +341,7 @@ class SharedLegacySessions(SessionEndpoint[SharedLiveSession]):
     async def _announce_finished(self, live: SharedLiveSession) -> None:
         """Notify a client of elicitations that ended before this replica knew of their begin."""
         session = live.protocol.session
-        if session is None or live.get_stream is None:
+        if session is None or not session.elicitation_ids or live.get_stream is None:
             return
         ended = set(session.elicitation_ids).intersection(self._finished)
         for elicitation_id in ended:
