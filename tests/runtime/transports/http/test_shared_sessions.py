@@ -19,6 +19,7 @@ from tests.support.http_server import (
     definition,
     request,
     tool_call,
+    until,
 )
 from tests.support.replicas import Replicas, run_replicas
 
@@ -342,6 +343,44 @@ def test_the_end_of_an_elicitation_is_told_by_any_replica() -> None:
         seen = await listening.until(lambda response: len(response.messages) == 2)
         assert seen.messages[1]["method"] == "notifications/tools/list_changed"
         await listening.leave()
+
+    async def call(name: str, arguments: dict[str, Any], context: Context) -> Any:
+        context.require_url("Go", "https://example.com/", "e-1")
+
+    run_replicas(scenario)
+
+
+@pytest.mark.parametrize("finishing", [0, 1])
+def test_an_elicitation_may_end_before_the_listening_replica_knows_of_it(finishing: int) -> None:
+    async def scenario(replicas: Replicas) -> None:
+        listener, other = replicas.both
+        other.tools.call = call  # type: ignore[method-assign]
+        client = replicas.new_client()
+        await client.initialize("2025-11-25", {"elicitation": {"url": {}}})
+        listening = replicas.at(0, client).send("GET", headers=client.session_headers)
+        await listening.until_events(1)
+        late: list[Any] = []
+        receive = listener.replica._receivers["changed"]
+        listener.replica.on("changed", hold_back(late))
+        await replicas.at(1, client).post(tool_call("ask"))
+        await until(lambda: late)
+        replicas.both[finishing].dispatcher.announce(Change("elicitation", "e-1"))
+        listener.dispatcher.announce(Change("tools"))
+        other.dispatcher.announce(Change("tools"))  # after it, the other announcement has come
+        seen = await listening.until(lambda response: len(response.messages) == 2)
+        assert {it["method"] for it in seen.messages} == {"notifications/tools/list_changed"}
+        for _ in range(2):
+            await receive(late[0])
+        listener.dispatcher.announce(Change("tools"))
+        seen = await listening.until(lambda response: len(response.messages) == 4)
+        assert seen.messages[2]["params"] == {"elicitationId": "e-1"}
+        await listening.leave()
+
+    def hold_back(late: list[Any]) -> Any:
+        async def receive(message: Any) -> None:
+            late.append(message)
+
+        return receive
 
     async def call(name: str, arguments: dict[str, Any], context: Context) -> Any:
         context.require_url("Go", "https://example.com/", "e-1")
