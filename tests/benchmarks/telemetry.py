@@ -1,32 +1,35 @@
-"""Compare the CPU cost of a call with OpenTelemetry (spans and metrics) to that without.
+"""Compare the cost of a call with OpenTelemetry to that without, in instructions of the server.
 
-`make bench-telemetry` runs it. Both servers are of this tree and take turns in many rounds; a
-collector on loopback receives and drops what the first one exports, in another process. The median
-of the rounds' ratios is printed with its quartiles.
+`make bench-telemetry` runs it, for ten minutes or so. A collector on loopback receives and drops
+what the servers export, in another process. Batches end by their size.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from before_after import MEASURES, ROOT, Measure, ratios_of, server_of, write_own_package
-from processes import Candidate, free_port, pin, wait_until_listening
-from proxy import proxied_stdio_calls, write_proxy
+import measures
+import proxy
+from before_after import ROOT, server_of, write_own_package
+from instructions import count_instructions, has_valgrind
+from processes import free_port, pin, wait_until_listening
 
-HIGHEST_RATIO = 1.15  # of a call that sends a request to an API
-STDIO = Measure(
-    "tools/call over stdio with a REST request", proxied_stdio_calls, "cpu_us", is_proxy=True
-)
+HIGHEST_RATIO = 1.15
+SETTINGS: dict[str, dict[str, str]] = {
+    "metrics alone": {"OTEL_TRACES_EXPORTER": "none"},
+    "spans and metrics": {},
+    "1 trace in 10": {"OTEL_TRACES_SAMPLER": "traceidratio", "OTEL_TRACES_SAMPLER_ARG": "0.1"},
+}
+_BY_SIZE = {"OTEL_BSP_SCHEDULE_DELAY": "600000", "OTEL_METRIC_EXPORT_INTERVAL": "600000"}
 _COLLECTOR = """
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -44,6 +47,23 @@ ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """
 
 
+@dataclass(frozen=True)
+class Case:
+    """One line of the table."""
+
+    label: str
+    is_http: bool
+    calls_api: bool
+
+
+CASES = (
+    Case("HTTP, with a REST request", is_http=True, calls_api=True),
+    Case("stdio, with a REST request", is_http=False, calls_api=True),
+    Case("HTTP, without an API", is_http=True, calls_api=False),
+    Case("stdio, without an API", is_http=False, calls_api=False),
+)
+
+
 @contextmanager
 def collector() -> Iterator[str]:
     """A collector that accepts everything: its URL."""
@@ -58,37 +78,51 @@ def collector() -> Iterator[str]:
         process.wait(10)
 
 
-def with_telemetry(candidate: Candidate, url: str, sampler: str) -> Candidate:
-    """Return the same server with its telemetry turned on."""
-    settings = {"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_BSP_MAX_QUEUE_SIZE": "100000"}
-    if sampler:
-        settings |= {"OTEL_TRACES_SAMPLER": "traceidratio", "OTEL_TRACES_SAMPLER_ARG": sampler}
-    return replace(candidate, name="on", environment={**candidate.environment, **settings})
+def measure(
+    case: Case, folder: Path, environment: dict[str, str], profile: Path | None = None
+) -> float:
+    """Return the instructions of one call of a case."""
+    server = server_of(ROOT, folder, is_proxy=case.calls_api)
+    params, check = (
+        (proxy.CALL, proxy.check) if case.calls_api else (measures.CALL, measures.check)
+    )
+    candidate = replace(server, environment=environment)
+    return count_instructions(candidate, params, check, is_http=case.is_http, profile=profile)
 
 
 def main() -> None:
-    """Print the table; exit 1 if a call with a REST request costs too much."""
+    """Print the table; exit 1 if a call with spans and metrics costs too much."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--only", default="", help="measure only lines that contain this text")
-    parser.add_argument("--sampler", default="", help="the fraction of traces that is recorded")
+    parser.add_argument("--only", default="", help="measure only cases that contain this text")
+    parser.add_argument("--setting", choices=SETTINGS, help="measure only this one")
+    parser.add_argument("--profiles", type=Path, help="folder for a callgrind profile of each run")
     options = parser.parse_args()
+    if not has_valgrind():
+        sys.exit("make bench-telemetry needs valgrind")
+    settings = {k: v for k, v in SETTINGS.items() if options.setting in {None, k}}
     pin(0, 1)
     is_too_high = False
-    print("| measure | ratio on/off | quartiles |\n|---|---|---|")
-    with tempfile.TemporaryDirectory() as temporary, collector() as url:
-        write_own_package(ROOT, Path(temporary))
-        write_proxy(Path(temporary))
-        for measure in (*MEASURES[1:], STDIO):
-            if options.only not in measure.label:
+    print(f"| tools/call | off | {' | '.join(settings)} |\n|---|---:|{'---:|' * len(settings)}")
+    with tempfile.TemporaryDirectory() as temporary, collector() as url, proxy.rest_api() as api:
+        folder = Path(temporary)
+        write_own_package(ROOT, folder)
+        proxy.write_proxy(folder)
+        for case in CASES:
+            if options.only not in case.label:
                 continue
-            off = replace(server_of(ROOT, Path(temporary), is_proxy=measure.is_proxy), name="off")
-            on = with_telemetry(off, url, options.sampler)
-            low, median, high = statistics.quantiles(
-                ratios_of(measure, on, off, options.rounds), n=4
-            )
-            is_too_high = is_too_high or (measure.is_proxy and median > HIGHEST_RATIO)
-            print(f"| {measure.label} | {median:.3f} | {low:.3f} to {high:.3f} |", flush=True)
+            usual = {"THINGS_BASE_URL": api}
+            on = {**usual, **_BY_SIZE, "OTEL_EXPORTER_OTLP_ENDPOINT": url}
+
+            def run(name: str, environment: dict[str, str], case: Case = case) -> float:
+                profile = options.profiles and options.profiles / f"{case.label}, {name}.callgrind"
+                return measure(case, folder, environment, profile)
+
+            off = run("off", usual)
+            counts = {name: run(name, {**on, **more}) for name, more in settings.items()}
+            ratios = {name: count / off for name, count in counts.items()}
+            cells = [f"{counts[name]:,.0f} = {ratio:.3f}" for name, ratio in ratios.items()]
+            print(f"| {case.label} | {off:,.0f} | {' | '.join(cells)} |", flush=True)
+            is_too_high = is_too_high or ratios.get("spans and metrics", 0.0) > HIGHEST_RATIO
     sys.exit(is_too_high)
 
 
