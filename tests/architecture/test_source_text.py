@@ -23,6 +23,7 @@ KNOWN_BROAD_EXCEPTS = {  # where one failure must not take everything else with 
     ("mcpgen.runtime.tools.registry", "call"),
     ("mcpgen.runtime.asgi", "_housekeep"),
     ("mcpgen.runtime.telemetry.metrics", "_export"),
+    ("mcpgen.runtime.telemetry.span_queue", "_export_batch"),
     ("mcpgen.runtime.transports.http.server", "_housekeep"),
     ("mcpgen.runtime.transports.http.streamable", "answer"),
     ("mcpgen.openapi.validate.external_program", "main"),

@@ -22,7 +22,7 @@ from http_load import Check
 from measures import post_request
 from processes import Candidate, http_server, stdio_server
 
-WARM_UP = 100
+WARM_UP = 640
 CALLS = 512
 """Calls that are counted: with one span each, they fill one batch of the exporter."""
 _TOTAL = re.compile(r"^totals: (\d+)$", re.MULTILINE)

@@ -83,9 +83,7 @@ def measure(
 ) -> float:
     """Return the instructions of one call of a case."""
     server = server_of(ROOT, folder, is_proxy=case.calls_api)
-    params, check = (
-        (proxy.CALL, proxy.check) if case.calls_api else (measures.CALL, measures.check)
-    )
+    params, check = (proxy.CALL, proxy.check) if case.calls_api else (measures.CALL, measures.check)
     candidate = replace(server, environment=environment)
     return count_instructions(candidate, params, check, is_http=case.is_http, profile=profile)
 

@@ -6,11 +6,11 @@ data classes and its exporter are used. The temporality is cumulative.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -29,6 +29,7 @@ from opentelemetry.sdk.metrics.export import (
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from mcpgen.runtime.process.log import describe_error, log
+from mcpgen.runtime.telemetry.environment import read_number
 from mcpgen.runtime.telemetry.otlp import Attributes
 
 if TYPE_CHECKING:
@@ -43,59 +44,71 @@ HTTP_BOUNDS: Final = (
 MAX_SERIES: Final = 2000  # of one instrument, as in the OpenTelemetry SDK
 _OVERFLOW: Final[Attributes] = (("otel.metric.overflow", True),)
 _DEFAULT_INTERVAL_MS: Final = 60_000
+_MIN_INTERVAL_MS: Final = 100
 
 Reading = tuple[str, bool, int]
 """State of the limits of an origin: its URL, whether the circuit is open, the queue's length."""
 
 
+class DurationSeries:
+    """Durations in seconds with the same attributes."""
+
+    __slots__ = ("_bounds", "counts", "least", "most", "total")
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self._bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)  # of the buckets
+        self.total = 0.0
+        self.least = inf
+        self.most = 0.0
+
+    def record(self, seconds: float) -> None:
+        """Count one duration."""
+        self.total += seconds
+        if seconds < self.least:
+            self.least = seconds
+        if seconds > self.most:
+            self.most = seconds
+        self.counts[bisect_left(self._bounds, seconds)] += 1
+
+
 class DurationHistogram:
-    """Durations in seconds, by attributes."""
+    """Durations, by attributes."""
 
     def __init__(self, name: str, description: str, bounds: tuple[float, ...]) -> None:
-        self.name = name
-        self.description = description
-        self.bounds = bounds
-        self._series: dict[Attributes, list[float]] = {}  # sum, min, max, counts of buckets
+        self._name = name
+        self._description = description
+        self._bounds = bounds
+        self._series: dict[Attributes, DurationSeries] = {}
 
-    def record(self, seconds: float, attributes: Attributes) -> None:
-        """Count one duration."""
-        series = self._series.get(attributes)
-        if series is None:
-            series = self._add_series(attributes, seconds)
-        series[0] += seconds
-        if seconds < series[1]:
-            series[1] = seconds
-        elif seconds > series[2]:
-            series[2] = seconds
-        series[3 + bisect_left(self.bounds, seconds)] += 1
-
-    def _add_series(self, attributes: Attributes, seconds: float) -> list[float]:
-        if len(self._series) >= MAX_SERIES:
+    def get_series(self, attributes: Attributes) -> DurationSeries:
+        """Return the series of these attributes, or the common one of further combinations."""
+        if attributes not in self._series and len(self._series) >= MAX_SERIES:
             attributes = _OVERFLOW
-        empty = [0.0, seconds, seconds] + [0] * (len(self.bounds) + 1)
-        return self._series.setdefault(attributes, empty)
+        return self._series.setdefault(attributes, DurationSeries(self._bounds))
 
     def collect(self, start_ns: int, now_ns: int) -> Metric:
         """Return the durations since the start."""
         points = []
         for attributes, series in list(self._series.items()):
-            total, least, most, *counts = series.copy()
-            buckets = [int(count) for count in counts]
+            counts = series.counts.copy()
+            if not any(counts):
+                continue
             points.append(
                 HistogramDataPoint(
                     attributes=dict(attributes),
                     start_time_unix_nano=start_ns,
                     time_unix_nano=now_ns,
-                    count=sum(buckets),
-                    sum=total,
-                    bucket_counts=buckets,
-                    explicit_bounds=self.bounds,
-                    min=least,
-                    max=most,
+                    count=sum(counts),
+                    sum=series.total,
+                    bucket_counts=counts,
+                    explicit_bounds=self._bounds,
+                    min=series.least,
+                    max=series.most,
                 )
             )
         data = Histogram(points, AggregationTemporality.CUMULATIVE)
-        return Metric(self.name, self.description, "s", data)
+        return Metric(self._name, self._description, "s", data)
 
 
 class Metrics:
@@ -139,7 +152,8 @@ class Metrics:
         self._exporter.shutdown()
 
     def _run(self) -> None:
-        seconds = _read_interval_seconds()
+        name = "OTEL_METRIC_EXPORT_INTERVAL"
+        seconds = read_number(name, _DEFAULT_INTERVAL_MS, least=_MIN_INTERVAL_MS) / 1000
         while not self._stop.wait(seconds):
             self._export()
         self._export()
@@ -194,9 +208,3 @@ class Metrics:
                 Gauge(queues),
             ),
         ]
-
-
-def _read_interval_seconds() -> float:
-    text = os.environ.get("OTEL_METRIC_EXPORT_INTERVAL", "").strip()
-    milliseconds = int(text) if text.isdecimal() and len(text) < 10 else _DEFAULT_INTERVAL_MS
-    return max(milliseconds, 100) / 1000

@@ -11,18 +11,23 @@ import json
 import threading
 import time
 from contextvars import ContextVar
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from time import perf_counter, time_ns
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcpgen.runtime.process.log import is_logged, log, mask
-from mcpgen.runtime.protocol.jsonrpc import INTERNAL_ERROR
 from mcpgen.runtime.protocol.versions import REVISIONS
+from mcpgen.runtime.telemetry.attempts import AttemptTable
+from mcpgen.runtime.telemetry.operations import (
+    OperationTable,
+    describe_operation,
+    encode_client_address,
+)
 from mcpgen.runtime.telemetry.otlp import (
     SERVER,
     Attributes,
-    encode_shared,
+    TextAttribute,
+    encode_link,
     encode_span,
-    encode_text_attribute,
 )
 from mcpgen.runtime.telemetry.trace_context import SAMPLED, SpanContext, parse_trace_context
 
@@ -40,7 +45,6 @@ FLUSH_SECONDS: Final = 5.0
 """How long the end of the process waits for the export of the last spans and measurements."""
 MAX_CONTENT: Final = 4096  # characters of recorded arguments or results
 MAX_TEXT: Final = 200
-MAX_HELD_BYTES: Final = 8192  # of spans that wait for the end of their call
 _OTHER: Final = "_OTHER"
 _CALLS: Final = frozenset({"completion/complete", "prompts/get", "resources/read", "tools/call"})
 _METHODS: Final = frozenset(
@@ -54,10 +58,22 @@ _METHODS: Final = frozenset(
 _RESOURCE_METHODS: Final = frozenset(
     {"resources/read", "resources/subscribe", "resources/unsubscribe"}
 )
-_NOT_FOUND: Final = -32002  # of older revisions: the client asked for something unknown
+_REQUEST_ID: Final = TextAttribute("jsonrpc.request.id")
+_RESOURCE_URI: Final = TextAttribute("mcp.resource.uri")
+_SESSION_ID: Final = TextAttribute("mcp.session.id")
+_ARGUMENTS: Final = TextAttribute("gen_ai.tool.call.arguments")
+_RESULT: Final = TextAttribute("gen_ai.tool.call.result")
 
-_http: ContextVar[tuple[SpanContext | None, str]] = ContextVar("http", default=(None, ""))
-"""Trace context and session of the HTTP request that is being answered."""
+
+class HttpContext(NamedTuple):
+    """What is recorded of an HTTP request."""
+
+    link: bytes  # to its trace context, encoded
+    session: bytes  # attribute with the hash of its session, encoded
+
+
+_http: ContextVar[HttpContext | None] = ContextVar("http", default=None)
+"""The HTTP request that is being answered, if anything of it is recorded."""
 
 
 class Observation:
@@ -65,13 +81,11 @@ class Observation:
 
     __slots__ = (
         "_began",
+        "_http",
         "_is_audited",
         "_is_ended",
-        "_link",
         "_parent",
         "_request",
-        "_session",
-        "_spans",
         "_start_ns",
         "attempts",
         "code",
@@ -89,16 +103,9 @@ class Observation:
         self._request = request
         self._is_audited = False
         self._is_ended = False
-        self._spans = b""  # of requests to the API, encoded
-        self._link, self._session = _http.get()
-        params = request.params
-        meta = params.get("_meta") if type(params) is dict else None
-        self._parent = (
-            parse_trace_context(meta["traceparent"], meta.get("tracestate"))
-            if type(meta) is dict and "traceparent" in meta
-            else None
-        )
-        self.context = observer.begin_span(self._parent, request)
+        self._http = _http.get()
+        self._parent = parent = _read_parent(request.params)
+        self.context = None if observer.spans is None else observer.begin_span(parent, request)
         self.outcome = "cancelled"  # unless a response is sent
         self.code = 0  # of the JSON-RPC error; 0 for none
         self.message = ""
@@ -106,8 +113,8 @@ class Observation:
         self.attempts = 0
         self.status = 0  # of the last response of the API
         self.upstream_seconds = 0.0
-        self._start_ns = time.time_ns()
-        self._began = time.perf_counter()
+        self._start_ns = time_ns()
+        self._began = perf_counter()
 
     def authorize(self) -> None:
         """Check that a call that changes something can be audited.
@@ -140,78 +147,61 @@ class Observation:
         """Record the JSON-RPC error with which the request ends."""
         self.outcome, self.code, self.message = "error", code, message
 
-    def add_span(self, span: bytes) -> None:
-        """Record the span of a request to the API, together with that of this request."""
-        self._spans += span
-        spans = self.observer.spans
-        if spans is not None and (self._is_ended or len(self._spans) > MAX_HELD_BYTES):
-            spans.record(self._spans)
-            self._spans = b""
-
     def end(self) -> None:
         """Record the end, before the response is sent. Later calls do nothing."""
         if self._is_ended:
             return
         self._is_ended = True
-        seconds = time.perf_counter() - self._began
-        observer, request = self.observer, self._request
-        if observer.spans is not None or observer.metrics is not None:
+        seconds = perf_counter() - self._began
+        observer = self.observer
+        if observer.exports:
             self._record(seconds)
         if observer.logs_calls:
             self._log(seconds)
         if self._is_audited and observer.audit is not None:
-            self._write_audit(observer.audit, request)
+            self._write_audit(observer.audit, self._request)
 
     def _record(self, seconds: float) -> None:
         """Record the span and the duration."""
         observer, request = self.observer, self._request
         method, target = observer.name_of(request)
-        error_type = classify_error(self.outcome, self.code)
-        shared, attributes = _describe(
-            method,
-            target,
-            request.revision.name,
-            error_type,
-            self.code,
-            observer.transport,
-            request.connection.address,
+        operation = observer.operations.find(
+            method, target, request.revision.name, self.outcome, self.code
         )
-        if observer.metrics is not None:
-            observer.metrics.operations.record(seconds, attributes)
+        if operation.durations is not None:
+            operation.durations.record(seconds)
         context, spans = self.context, observer.spans
         if spans is None or context is None or not context.flags & SAMPLED:
             return
         captures = observer.captures_content
         spans.record(
-            self._spans
-            + encode_span(
+            encode_span(
                 context,
                 self._parent,
-                shared,
+                operation.shared,
                 self._start_ns,
-                self._start_ns + int(seconds * 1e9),
+                seconds,
                 self._encode_own_attributes(method),
-                self._link,
-                has_failed=bool(error_type),
+                has_failed=operation.has_failed,
                 message=mask(self.message)[:MAX_TEXT] if captures else "",
             )
         )
-        self._spans = b""
 
     def _encode_own_attributes(self, method: str) -> bytes:
-        """Encode the attributes that differ between requests."""
+        """Encode the attributes and links that differ between requests."""
         request = self._request
-        own = encode_text_attribute("jsonrpc.request.id", str(request.id)[:MAX_TEXT])
-        if self._session and not request.revision.is_modern:
-            own += encode_text_attribute("mcp.session.id", self._session)
+        own = _REQUEST_ID.encode(str(request.id)[:MAX_TEXT])
+        own += encode_client_address(request.connection.address)
+        if self._http is not None:
+            own += self._http.link
+            if not request.revision.is_modern:
+                own += self._http.session
         if method in _RESOURCE_METHODS and type(uri := request.params.get("uri")) is str:
-            own += encode_text_attribute("mcp.resource.uri", mask(uri)[:MAX_TEXT])
+            own += _RESOURCE_URI.encode(mask(uri)[:MAX_TEXT])
         if self.observer.captures_content and method == "tools/call":
-            arguments = _format_content(request.params.get("arguments", {}))
-            own += encode_text_attribute("gen_ai.tool.call.arguments", arguments)
+            own += _ARGUMENTS.encode(_format_content(request.params.get("arguments", {})))
             if self.result is not None and self.outcome == "ok":
-                result = _format_content(self.result)
-                own += encode_text_attribute("gen_ai.tool.call.result", result)
+                own += _RESULT.encode(_format_content(self.result))
         return own
 
     def _log(self, seconds: float) -> None:
@@ -283,7 +273,9 @@ class RequestObserver:
         self.audit = audit
         self.logs_calls = logs_calls
         self.captures_content = captures_content
-        self.transport = transport
+        self.exports = spans is not None or metrics is not None
+        self.operations = OperationTable(transport, metrics)
+        self.attempts = AttemptTable(metrics)
 
     def begin(self, request: Request) -> Observation:
         """Begin the observation of a request."""
@@ -291,43 +283,47 @@ class RequestObserver:
 
     def enter_http(self, traceparent: str | None, tracestate: str | None, session: str) -> None:
         """Set the HTTP request whose messages are received next, in this task."""
-        # The id of a session without authorization is a secret: only its hash is recorded.
-        _http.set((parse_trace_context(traceparent, tracestate), _hash(session)))
+        if traceparent or session:
+            link = parse_trace_context(traceparent, tracestate)
+            # The id of a session without authorization is a secret: only its hash is recorded.
+            _http.set(
+                HttpContext(
+                    b"" if link is None else encode_link(link),
+                    _SESSION_ID.encode(_hash(session)) if session else b"",
+                )
+            )
+        elif _http.get() is not None:  # of an earlier request on this connection
+            _http.set(None)
 
     def receive_notification(self, connection: Connection, method: str) -> None:
         """Record a notification of the client."""
-        if self.metrics is None and self.spans is None:
+        if not self.exports:
             return
         shown = method if method in _METHODS else _OTHER
         session = connection.session
         version = session.revision.name if session is not None else ""
-        shared, attributes = _describe(
-            shown, "", version, "", 0, self.transport, connection.address
-        )
-        if self.metrics is not None:
-            self.metrics.operations.record(0.0, attributes)
+        operation = self.operations.find(shown, "", version, "ok", 0)
+        if operation.durations is not None:
+            operation.durations.record(0.0)
         if self.spans is None:
             return
-        link, session_hash = _http.get()
-        has_session = bool(session_hash) and session is not None
-        own = encode_text_attribute("mcp.session.id", session_hash) if has_session else b""
-        context = self.spans.begin(None, shown, SERVER, attributes)
+        context = self.spans.begin(None, SERVER, shown, (("mcp.method.name", shown),))
         if context.is_sampled:
-            now = time.time_ns()
-            self.spans.record(encode_span(context, None, shared, now, now, own, link))
+            own = encode_client_address(connection.address)
+            http = _http.get()
+            if http is not None:
+                own += http.link if session is None else http.link + http.session
+            self.spans.record(encode_span(context, None, operation.shared, time_ns(), 0.0, own))
 
     def begin_span(self, parent: SpanContext | None, request: Request) -> SpanContext | None:
         """Return the context of the span of a request; None without tracing."""
         if self.spans is None:
             return None
-        if self.spans.samples_all:
-            return self.spans.begin(parent, request.method, SERVER)
+        if not self.spans.reads_names:
+            return self.spans.begin(parent, SERVER)
         method, target = self.name_of(request)
         name = f"{method} {target}" if target else method
-        attributes: Attributes = (("mcp.method.name", method),)
-        if target and method == "tools/call":
-            attributes = (*attributes, ("gen_ai.tool.name", target))
-        return self.spans.begin(parent, name, SERVER, attributes)
+        return self.spans.begin(parent, SERVER, name, describe_operation(method, target, "", "", 0))
 
     def name_of(self, request: Request) -> tuple[str, str]:
         """Return the method of a request and its tool or prompt; "" if the server has none.
@@ -367,18 +363,6 @@ class RequestObserver:
             thread.join(max(0.0, due - time.monotonic()))
 
 
-def classify_error(outcome: str, code: int) -> str:
-    """Return `error.type`; "" for a request that did not fail because of the server.
-
-    The semantic conventions for MCP count -32603 and -32000 to -32099 as errors. The client
-    caused the others, and a resource that is not found.
-    """
-    if outcome == "tool_error":
-        return outcome
-    is_error = code == INTERNAL_ERROR or -32099 <= code <= -32000
-    return str(code) if is_error and code != _NOT_FOUND else ""
-
-
 def hash_principal(principal: str) -> str:
     """Return a short hash of a principal for the log; "" without authorization."""
     return _hash(principal)
@@ -393,32 +377,9 @@ def _format_content(value: Any) -> str:
     return mask(json.dumps(value, ensure_ascii=False))[:MAX_CONTENT]
 
 
-@lru_cache(maxsize=2048)
-def _describe(
-    method: str,
-    target: str,
-    version: str,
-    error_type: str,
-    code: int,
-    transport: Attributes,
-    address: str,
-) -> tuple[bytes, Attributes]:
-    """Return name, kind and attributes of a span, encoded, and the attributes of the duration."""
-    attributes: list[tuple[str, Any]] = [("mcp.method.name", method)]
-    if method == "tools/call":
-        attributes.append(("gen_ai.operation.name", "execute_tool"))
-        if target:
-            attributes.append(("gen_ai.tool.name", target))
-    elif target:
-        attributes.append(("gen_ai.prompt.name", target))
-    if error_type:
-        attributes.append(("error.type", error_type))
-    if code:
-        attributes.append(("rpc.response.status_code", str(code)))
-    if version:
-        attributes.append(("mcp.protocol.version", version))
-    shared = (*attributes, *transport)
-    # Of an IPv6 client only the network is known here.
-    is_address = address and ":" not in address
-    own = (*shared, ("client.address", address)) if is_address else shared
-    return encode_shared(f"{method} {target}" if target else method, SERVER, own), shared
+def _read_parent(params: Any) -> SpanContext | None:
+    """Return the trace context in `_meta` of a request, whose parameters are not checked yet."""
+    meta = params.get("_meta") if type(params) is dict else None
+    if type(meta) is not dict or "traceparent" not in meta:
+        return None
+    return parse_trace_context(meta["traceparent"], meta.get("tracestate"))

@@ -18,10 +18,9 @@ CLIENT: Final = 3
 _HAS_IS_REMOTE: Final = 0x100  # SpanFlags
 _IS_REMOTE: Final = 0x200
 _ERROR: Final = b"\x18\x02"  # Status.code = STATUS_CODE_ERROR
-_HEAD: Final = struct.Struct("<2s16s2s8sBQBQHI")
-"""Fields 1 and 2 (ids), 7 and 8 (times, fixed64), and 16 (flags, fixed32)."""
-_FLAGS_TAG: Final = 0x0185
-_SHORT_TEXT: Final = 100  # of key and value: all lengths fit into one byte
+_HEAD: Final = struct.Struct("<H16sH8sBQBQHI")
+"""Fields 1 and 2 (ids), 7 and 8 (times, fixed64), and 16 (flags, fixed32), each after its tag."""
+_MAX_BYTE: Final = 0x80  # a length below it is encoded as one byte
 
 Attributes = tuple[tuple[str, Any], ...]
 
@@ -46,22 +45,27 @@ def encode_attributes(attributes: Attributes) -> bytes:
     return b"".join([_field(9, _key_value(key, value)) for key, value in attributes])
 
 
-@lru_cache(maxsize=512)
-def _encode_short_prefix(key: str, size: int) -> bytes:
-    """Encode what precedes a text of this size, if all lengths are below 128."""
-    head = _encode_key(key)
-    return b"".join(
-        (bytes((0x4A, len(head) + size + 4)), head, bytes((0x12, size + 2, 0x0A, size)))
-    )
+class TextAttribute:
+    """Encoder of a text attribute whose value differs between spans."""
 
+    __slots__ = ("_key", "_prefixes")
 
-def encode_text_attribute(key: str, value: str) -> bytes:
-    """Encode an attribute of a span, faster than `encode_attributes`."""
-    text = value.encode(errors="replace")
-    size = len(text)
-    if size + len(key) > _SHORT_TEXT:
-        return _field(9, _encode_key(key) + _field(2, _field(1, text)))
-    return _encode_short_prefix(key, size) + text
+    def __init__(self, key: str) -> None:
+        self._key = _encode_key(key)
+        self._prefixes = tuple(
+            b"".join((b"\x4a", bytes((len(self._key) + size + 4,)), self._key, b"\x12"))
+            + bytes((size + 2, 0x0A, size))
+            for size in range(_MAX_BYTE - len(self._key) - 4)
+        )
+        """What precedes a value, by its size, while all lengths fit into one byte."""
+
+    def encode(self, value: str) -> bytes:
+        """Encode the attribute of a span."""
+        text = value.encode("utf-8", "replace")
+        size = len(text)
+        if size < len(self._prefixes):
+            return self._prefixes[size] + text
+        return _field(9, self._key + _field(2, _field(1, text)))
 
 
 def encode_span(
@@ -69,35 +73,43 @@ def encode_span(
     parent: SpanContext | None,
     shared: bytes,
     start_ns: int,
-    end_ns: int,
+    seconds: float,
     own: bytes = b"",
-    link: SpanContext | None = None,
     *,
     has_failed: bool = False,
     message: str = "",
 ) -> bytes:
     """Encode a span as field 2 of `ScopeSpans`.
 
-    `shared` is the result of `encode_shared`, and `own` are further encoded attributes.
+    `shared` is the result of `encode_shared`, and `own` are further encoded attributes and links.
     """
     flags = context.flags
-    rest = shared + own
     if parent is not None:
         flags |= _HAS_IS_REMOTE | (_IS_REMOTE if parent.is_remote else 0)
-        rest += b"\x22\x08" + parent.span_id
+        own += b"\x22\x08" + parent.span_id
     if context.state:
-        rest += _field(3, context.state.encode())
-    if link is not None:
-        rest += _encode_link(link)
+        own += _field(3, context.state.encode())
     if has_failed:
-        rest += _field(15, (_field(2, message.encode()) if message else b"") + _ERROR)
-    ids = (b"\x0a\x10", context.trace_id, b"\x12\x08", context.span_id)
-    size = _HEAD.size + len(rest)
+        own += _field(15, (_field(2, message.encode()) if message else b"") + _ERROR)
+    head = _HEAD.pack(
+        0x100A,
+        context.trace_id,
+        0x0812,
+        context.span_id,
+        0x39,
+        start_ns,
+        0x41,
+        start_ns + int(seconds * 1e9),
+        0x0185,
+        flags,
+    )
+    size = _HEAD.size + len(shared) + len(own)
     prefix = _SHORT_PREFIXES[size] if size < _SHORT else b"\x12" + _varint(size)
-    return prefix + _HEAD.pack(*ids, 0x39, start_ns, 0x41, end_ns, _FLAGS_TAG, flags) + rest
+    return b"".join((prefix, head, shared, own))
 
 
-def _encode_link(link: SpanContext) -> bytes:
+def encode_link(link: SpanContext) -> bytes:
+    """Encode a link of a span."""
     state = _field(3, link.state.encode()) if link.state else b""
     flags = struct.pack("<I", link.flags | _HAS_IS_REMOTE | _IS_REMOTE)
     ids = b"\x0a\x10" + link.trace_id + b"\x12\x08" + link.span_id

@@ -1,4 +1,4 @@
-"""Sampling and export of spans, with the OpenTelemetry SDK's sampler, queue and HTTP client."""
+"""Sampling and export of spans, with the OpenTelemetry SDK's sampler and HTTP client."""
 
 from __future__ import annotations
 
@@ -6,21 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
-from opentelemetry.sdk.trace.sampling import DEFAULT_ON
+from opentelemetry.sdk.trace import TracerProvider, sampling
 from opentelemetry.trace import NonRecordingSpan, SpanKind, set_span_in_context
 from opentelemetry.trace import SpanContext as SdkContext
 from opentelemetry.trace.span import TraceFlags
 
 from mcpgen.runtime.telemetry.otlp import Attributes, encode_request, encode_resource
-from mcpgen.runtime.telemetry.trace_context import (
-    SAMPLED,
-    SpanContext,
-    make_child,
-    make_root,
-    make_trace_id,
-)
+from mcpgen.runtime.telemetry.span_queue import SpanQueue
+from mcpgen.runtime.telemetry.trace_context import SpanContext, make_child, make_root
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
@@ -28,31 +21,22 @@ if TYPE_CHECKING:
 _KINDS: Final = {2: SpanKind.SERVER, 3: SpanKind.CLIENT}
 
 
-_SAMPLED: Final = SdkContext(1, 1, is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+class EncodedSpanExporter(OTLPSpanExporter):
+    """The SDK's exporter for spans that are encoded already.
 
-
-class _QueuedSpans:
-    """Encoded spans of a call, with the one attribute that the SDK's batch processor reads."""
-
-    __slots__ = ("data",)
-    context = _SAMPLED
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-
-
-class _EncodedSpanExporter(OTLPSpanExporter):
-    """The SDK's exporter with the encoder of `otlp`."""
+    The public `export` takes `ReadableSpan` objects, and encodes each of them for about a third of
+    the instructions of a whole call. So this class passes its own encoding to the private
+    `_client`, for which there is no public interface: it retries, compresses and authenticates as
+    the `OTEL_EXPORTER_OTLP_*` variables say. `pyproject.toml` pins the versions that have it.
+    """
 
     def __init__(self, resource: Resource) -> None:
         super().__init__()
         self._encoded_resource = encode_resource(resource.attributes)
 
-    def export(self, spans: Sequence[Any]) -> SpanExportResult:
-        """Send spans of the type `_QueuedSpans`."""
-        data = encode_request(self._encoded_resource, [queued.data for queued in spans])
-        result = self._client.export(data)
-        return SpanExportResult.SUCCESS if result.success else SpanExportResult.FAILURE
+    def export_encoded(self, spans: Sequence[bytes]) -> None:
+        """Send spans (`encode_span`). The client logs failures."""
+        self._client.export(encode_request(self._encoded_resource, spans))
 
 
 class Spans:
@@ -60,41 +44,59 @@ class Spans:
 
     def __init__(self, resource: Resource) -> None:
         # The provider reads OTEL_TRACES_SAMPLER; its tracers are not used.
-        self._sampler: Any = TracerProvider(resource=resource, shutdown_on_exit=False).sampler
-        self.samples_all = self._sampler is DEFAULT_ON
-        """Whether the sampler is the default, which reads neither names nor attributes."""
-        self._processor: Any = BatchSpanProcessor(_EncodedSpanExporter(resource))
-        self._add: Any = self._processor.on_end
+        sampler: Any = TracerProvider(resource=resource, shutdown_on_exit=False).sampler
+        self._sampler = sampler
+        self._follows_parent = sampler is sampling.DEFAULT_ON
+        self._samples_all = sampler is sampling.ALWAYS_ON
+        self._samples_roots = self._follows_parent or self._samples_all
+        self.reads_names = type(sampler).__module__ != sampling.__name__
+        """Whether the sampler may read names and attributes. Those of the SDK do not."""
+        self._exporter: Any = EncodedSpanExporter(resource)
+        self._queue = SpanQueue(self._exporter.export_encoded)
+        self.record = self._queue.add
+        """Queue a span (`encode_span`) for export; drop it if the queue is full."""
 
     def begin(
-        self, parent: SpanContext | None, name: str, kind: int, attributes: Attributes = ()
+        self, parent: SpanContext | None, kind: int, name: str = "", attributes: Attributes = ()
     ) -> SpanContext:
-        """Return the context of a new span. Nothing is recorded before `record`."""
-        if self.samples_all:
-            if parent is not None:
-                return make_child(parent, is_sampled=bool(parent.flags & SAMPLED))
-            return make_root(make_trace_id(), is_sampled=True)
-        trace_id = make_trace_id() if parent is None else parent.trace_id
-        number = int.from_bytes(trace_id, "big")
-        result = self._sampler.should_sample(
-            _to_sdk_context(parent), number, name, _KINDS[kind], dict(attributes)
-        )
-        is_sampled = result.decision.is_sampled()
+        """Return the context of a new span. Nothing is recorded before `record`.
+
+        `name` and `attributes` are needed only if the sampler reads them (`reads_names`).
+        """
         if parent is None:
-            return make_root(trace_id, is_sampled=is_sampled)
+            root = make_root(is_sampled=True)
+            if self._samples_roots or self._decide(None, root.trace_id, kind, name, attributes):
+                return root
+            return root.without_sampling()
+        if self._follows_parent or not (parent.is_remote or self.reads_names):
+            return make_child(parent, is_sampled=parent.is_sampled)
+        is_sampled = self._samples_all or self._decide(
+            parent, parent.trace_id, kind, name, attributes
+        )
         return make_child(parent, is_sampled=is_sampled)
 
-    def record(self, spans: bytes) -> None:
-        """Queue spans for export (`encode_span`); drop spans if the queue is full.
-
-        They count as one in the queue and in a batch, since each export costs as much as many
-        spans.
-        """
-        self._add(_QueuedSpans(spans))
+    def _decide(
+        self,
+        parent: SpanContext | None,
+        trace_id: bytes,
+        kind: int,
+        name: str,
+        attributes: Attributes,
+    ) -> bool:
+        """Ask the SDK's sampler."""
+        result = self._sampler.should_sample(
+            _to_sdk_context(parent),
+            int.from_bytes(trace_id, "big"),
+            name,
+            _KINDS[kind],
+            dict(attributes),
+        )
+        return bool(result.decision.is_sampled())
 
     def shut_down(self) -> None:
         """Export the queued spans, and stop."""
-        self._processor.shutdown()
+        self._queue.shut_down()
+        self._exporter.shutdown()
 
 
 def _to_sdk_context(parent: SpanContext | None) -> Any:

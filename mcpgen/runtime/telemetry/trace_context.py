@@ -12,6 +12,9 @@ _MAX_STATE: Final = 512  # characters; section 3.3.1.5
 _PARENT: Final = re.compile(
     r"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?"
 )
+# An id must not be zero, so its first bit is 1. Its last 56 bits must be random (section 4.3.4).
+_SPAN_ID_BIT: Final = 1 << 63
+_TRACE_ID_BIT: Final = 1 << 127
 
 
 class SpanContext(NamedTuple):
@@ -32,6 +35,13 @@ class SpanContext(NamedTuple):
         """Return the value of `traceparent` for requests within this span."""
         return f"00-{self.trace_id.hex()}-{self.span_id.hex()}-0{self.flags}"  # of two bits
 
+    def without_sampling(self) -> SpanContext:
+        """Return this context for a span that is not recorded."""
+        return self._replace(flags=self.flags & ~SAMPLED)
+
+
+_new: Final = tuple.__new__  # the constructor of `NamedTuple` is in Python and four times as slow
+
 
 def parse_trace_context(parent: object, state: object = None) -> SpanContext | None:
     """Parse `traceparent` and `tracestate`; None if the first is missing or invalid.
@@ -51,21 +61,16 @@ def parse_trace_context(parent: object, state: object = None) -> SpanContext | N
     return SpanContext(*ids, int(match[4], 16) & 3, kept, is_remote=True)
 
 
-def make_root(trace_id: bytes, *, is_sampled: bool) -> SpanContext:
-    """Return the context of the first span of a trace."""
-    return SpanContext(trace_id, _make_span_id(), _RANDOM | is_sampled)
+def make_root(*, is_sampled: bool) -> SpanContext:
+    """Return the context of the first span of a new trace."""
+    bits = getrandbits(192) | (_TRACE_ID_BIT << 64 | _SPAN_ID_BIT)
+    ids = bits.to_bytes(24, "big")
+    flags = _RANDOM | SAMPLED if is_sampled else _RANDOM
+    return _new(SpanContext, (ids[:16], ids[16:], flags, "", False))
 
 
 def make_child(parent: SpanContext, *, is_sampled: bool) -> SpanContext:
     """Return the context of a span whose parent is given."""
+    span_id = (getrandbits(64) | _SPAN_ID_BIT).to_bytes(8, "big")
     flags = parent.flags & _RANDOM | is_sampled
-    return SpanContext(parent.trace_id, _make_span_id(), flags, parent.state)
-
-
-def make_trace_id() -> bytes:
-    """Return a random trace id."""
-    return (getrandbits(128) or 1).to_bytes(16, "big")
-
-
-def _make_span_id() -> bytes:
-    return (getrandbits(64) or 1).to_bytes(8, "big")
+    return _new(SpanContext, (parent.trace_id, span_id, flags, parent.state, False))

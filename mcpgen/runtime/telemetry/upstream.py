@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import time
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
+from time import perf_counter, time_ns
+from typing import TYPE_CHECKING, Final
 
 from mcpgen.runtime.process.log import mask
-from mcpgen.runtime.telemetry.otlp import (
-    CLIENT,
-    Attributes,
-    encode_attributes,
-    encode_shared,
-    encode_span,
-    encode_text_attribute,
-)
+from mcpgen.runtime.telemetry.attempts import FULL_URL, MAX_URL, identify_server
+from mcpgen.runtime.telemetry.otlp import CLIENT, encode_attributes, encode_span
 from mcpgen.runtime.telemetry.trace_context import SAMPLED
 from mcpgen.runtime.upstream.errors import UpstreamError
 from mcpgen.runtime.upstream.http.messages import HttpRequest
 
 if TYPE_CHECKING:
+    from mcpgen.runtime.telemetry.attempts import Attempt
     from mcpgen.runtime.telemetry.observer import Observation
     from mcpgen.runtime.telemetry.trace_context import SpanContext
     from mcpgen.runtime.upstream.http.messages import HttpResponse, Sender
 
-MAX_URL: Final = 2048  # characters
-_METHODS: Final = frozenset(
-    {"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"}
-)
 _PARENT_LENGTH: Final = len("traceparent")
-_VARIABLE: Final = re.compile(r"\{[^{}]*\}")
 
 
 class ObservedSender:
@@ -72,11 +59,15 @@ class ObservedSender:
         self._sent += is_api
         context = None
         if observer.spans is not None:
-            attributes = () if observer.spans.samples_all else _identify(request.method, url)
-            context = observer.spans.begin(observation.context, request.method, CLIENT, attributes)
+            context = observer.spans.begin(
+                observation.context,
+                CLIENT,
+                request.method,
+                identify_server(request.method, url) if observer.spans.reads_names else (),
+            )
             if is_api and self._is_trusted:
                 request = _add_trace_context(request, context)
-        start_ns, began = time.time_ns(), time.perf_counter()
+        start_ns, began = time_ns(), perf_counter()
         status, error_type = 0, ""
         try:
             response = await self._send(request)
@@ -90,54 +81,47 @@ class ObservedSender:
         else:
             return response
         finally:
-            seconds = time.perf_counter() - began
+            seconds = perf_counter() - began
             observation.upstream_seconds += seconds
             if is_api:
                 observation.attempts += 1
                 observation.status = status
-            ended = (context, start_ns, seconds, status, error_type, resends)
-            self._record(request, url, template, *ended)
+            if resends and observer.metrics is not None:
+                observer.metrics.count_retry(identify_server(request.method, url))
+            attempt = observer.attempts.find(request.method, url, template, status, error_type)
+            if attempt.durations is not None:
+                attempt.durations.record(seconds)
+            if context is not None and context.flags & SAMPLED:
+                self._record_span(attempt, request.url, context, start_ns, seconds, resends)
 
-    def _record(
+    def _record_span(
         self,
-        request: HttpRequest,
+        attempt: Attempt,
         url: str,
-        template: str,
-        context: SpanContext | None,
+        context: SpanContext,
         start_ns: int,
         seconds: float,
-        status: int,
-        error_type: str,
         resends: int,
     ) -> None:
         observation = self._observation
         observer = observation.observer
-        if status >= 400:
-            error_type = str(status)
-        shared, attributes = _describe(request.method, url, template, status, error_type)
-        if observer.metrics is not None:
-            observer.metrics.attempts.record(seconds, attributes)
-            if resends:
-                observer.metrics.count_retry(_identify(request.method, url))
-        if observer.spans is None or context is None or not context.flags & SAMPLED:
-            return
+        own = attempt.hidden_url
         if observer.captures_content:
-            own = encode_text_attribute("url.full", mask(request.url)[:MAX_URL])
-        else:
-            own = _encode_hidden_url(url, template)
+            own = FULL_URL.encode(mask(url)[:MAX_URL])
         if resends:
             own += encode_attributes((("http.request.resend_count", resends),))
-        observation.add_span(
-            encode_span(
-                context,
-                observation.context,
-                shared,
-                start_ns,
-                start_ns + int(seconds * 1e9),
-                own,
-                has_failed=bool(error_type),
+        if observer.spans is not None:
+            observer.spans.record(
+                encode_span(
+                    context,
+                    observation.context,
+                    attempt.shared,
+                    start_ns,
+                    seconds,
+                    own,
+                    has_failed=attempt.has_failed,
+                )
             )
-        )
 
 
 def _add_trace_context(request: HttpRequest, context: SpanContext) -> HttpRequest:
@@ -158,38 +142,3 @@ def _add_trace_context(request: HttpRequest, context: SpanContext) -> HttpReques
         request.client_certificate,
         request.private_addresses_setting,
     )
-
-
-@lru_cache(maxsize=1024)
-def _identify(method: str, url: str) -> Attributes:
-    """Return the method and the server of a request."""
-    parts = urlsplit(url)
-    return (
-        ("http.request.method", method if method in _METHODS else "_OTHER"),
-        ("server.address", parts.hostname or ""),
-        ("server.port", parts.port or (443 if parts.scheme == "https" else 80)),
-    )
-
-
-@lru_cache(maxsize=1024)
-def _describe(
-    method: str, url: str, template: str, status: int, error_type: str
-) -> tuple[bytes, Attributes]:
-    """Return name, kind and attributes of a span, encoded, and the attributes of the duration."""
-    attributes: list[tuple[str, Any]] = [*_identify(method, url)]
-    if status:
-        attributes.append(("http.response.status_code", status))
-        attributes.append(("network.protocol.version", "1.1"))
-    if error_type:
-        attributes.append(("error.type", error_type))
-    name = f"{method if method in _METHODS else 'HTTP'} {template}".rstrip()
-    templates = (("url.template", template),) if template else ()
-    return encode_shared(name, CLIENT, (*attributes, *templates)), tuple(attributes)
-
-
-@lru_cache(maxsize=1024)
-def _encode_hidden_url(url: str, template: str) -> bytes:
-    path = _VARIABLE.sub("REDACTED", template.partition("?")[0].partition("#")[0])
-    parts = urlsplit(url)
-    text = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{path}"
-    return encode_text_attribute("url.full", text[:MAX_URL])
