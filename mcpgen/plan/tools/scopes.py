@@ -36,7 +36,7 @@ def plan_scopes(
         covering = next((names for level in levels if (names := level & stated.keys())), set())
         used.update(*(level & stated.keys() for level in levels))
         found[tool.name] = tuple(sorted({scope for name in covering for scope in stated[name]}))
-    _report_unused(stated.keys() - used, tools.values(), policy, problems)
+    _report_unused_entries(stated.keys() - used, tools.values(), policy, problems)
     for workflow in workflows:
         of_steps = {scope for step in workflow.steps for scope in found.get(step.tool, ())}
         found[workflow.name] = tuple(sorted(of_steps))
@@ -54,7 +54,7 @@ def _list_levels(tool: ToolPlan, entry: OperationEntry) -> tuple[set[str], ...]:
     )
 
 
-def _report_unused(
+def _report_unused_entries(
     unused: Iterable[str], tools: Iterable[ToolPlan], policy: Policy, problems: Problems
 ) -> None:
     operations = [tool.operation for tool in tools]

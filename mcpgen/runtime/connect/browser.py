@@ -36,10 +36,10 @@ HEADERS: Final[tuple[Header, ...]] = (
 
 
 class Browser(NamedTuple):
-    """A browser by its cookie: who has signed in, if anybody has."""
+    """A browser, identified by its cookie, and the user who has signed in there."""
 
     cookie: str  # "" if it has none
-    identity: Identity | None = None
+    identity: Identity | None = None  # None before a user has signed in
     form_token: str = ""  # in every form, against cross-site requests
 
 

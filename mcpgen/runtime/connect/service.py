@@ -40,7 +40,7 @@ class ConnectService:
         for problem in find_connect_problems(contract, environ):
             raise problem
         prefix = contract.get("env_prefix", "")
-        self._settings = ServerSettings(prefix, environ)
+        self._settings = ServerSettings.from_contract(contract, environ)
         keys = read_keys(environ, f"{prefix}STATE_KEYS")
         self._name: str = contract["name"]
         self._service: str = contract.get("title") or contract["name"]

@@ -199,11 +199,11 @@ class SharedLegacySessions(SessionEndpoint[SharedLiveSession]):
         key = tail.session_id, tail.stream_id
         readers = self._tails.setdefault(key, set())
         readers.add(tail)
-        feeding = asyncio.create_task(self._feed(tail))
+        writing = asyncio.create_task(self._write_events(tail))
         try:
             await self._answer_later(exchange, tail)
         finally:
-            feeding.cancel()
+            writing.cancel()
             readers.discard(tail)
             if not readers:
                 self._tails.pop(key, None)
@@ -241,7 +241,7 @@ class SharedLegacySessions(SessionEndpoint[SharedLiveSession]):
             await self.replica.send(producer, "watch", session=session_id, stream=stream_id)
         return TailStream(session_id, stream_id, number)
 
-    async def _feed(self, tail: TailStream) -> None:
+    async def _write_events(self, tail: TailStream) -> None:
         """Pass the entries of a log to a reader as they are stored."""
         try:
             await self._follow_log(tail)
@@ -368,7 +368,7 @@ class SharedLegacySessions(SessionEndpoint[SharedLiveSession]):
         stream = live.streams.get(stream_id) if live is not None else None
         if isinstance(stream, SharedStream):
             stream.watchers.add(message["from"])
-        await self._tell_appended(message["from"], session_id, stream_id)
+        await self._notify_appended(message["from"], session_id, stream_id)
 
     async def _on_appended(self, message: JsonObject) -> None:
         for tail in self._tails.get((message["session"], message["stream"]), ()):
@@ -539,7 +539,7 @@ class SharedLegacySessions(SessionEndpoint[SharedLiveSession]):
             tail.changed.set()
         for replica_id in stream.watchers:
             with contextlib.suppress(StoreUnavailableError):  # that one looks itself
-                await self._tell_appended(replica_id, session_id, stream.id)
+                await self._notify_appended(replica_id, session_id, stream.id)
         return number
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -551,7 +551,7 @@ class SharedLegacySessions(SessionEndpoint[SharedLiveSession]):
         live.streams.pop(stream.id, None)
         self._drop_if_quiet(live)
 
-    async def _tell_appended(self, replica_id: str, session_id: str, stream_id: str) -> None:
+    async def _notify_appended(self, replica_id: str, session_id: str, stream_id: str) -> None:
         await self.replica.send(replica_id, "appended", session=session_id, stream=stream_id)
 
     def _take_over(self, session_id: str, stream_id: str) -> None:

@@ -12,7 +12,7 @@ from mcpgen.runtime.errors import StoreUnavailableError, ToolError
 from mcpgen.runtime.state.store import Store
 
 RENEWAL_SECONDS: Final = 10.0  # for one token request
-LOCK_SECONDS: Final = 15.0
+LOCK_SECONDS: Final = 30.0  # longer than a request and its storage in a slow store take
 POLL_SECONDS: Final = 0.05  # while another process renews
 
 Sleep = Callable[[float], Awaitable[None]]

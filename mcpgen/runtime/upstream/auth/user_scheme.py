@@ -30,6 +30,7 @@ STORE_UNAVAILABLE: Final = (
     "This server cannot reach its state store, which has the accounts of users, so nothing was"
     " sent. Try again in a moment."
 )
+MAX_REFUSED: Final = 10_000  # tokens whose users do not call again
 FRESH_SECONDS: Final = 60.0
 """Within this time of the connection, status 401 is not attributed to an expired token."""
 
@@ -125,6 +126,8 @@ class UserScheme:
         if access is None or applied is None:
             return False
         values = [value for name, value in applied.headers if name == "Authorization"]
+        if len(self._refused) >= MAX_REFUSED:
+            self._refused.pop(next(iter(self._refused)))
         self._refused[access.principal] = next(iter(values), "").removeprefix("Bearer ")
         return True
 
