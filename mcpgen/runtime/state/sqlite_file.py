@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import time
 from pathlib import Path
 from typing import Final
@@ -56,7 +57,9 @@ def open_file(path: str, *, max_bytes: int = MAX_BYTES) -> sqlite3.Connection:
     """
     _check_file_system(path)
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        mode = os.fstat(descriptor).st_mode
+        os.close(descriptor)
     except OSError as error:
         hint = (
             "" if path.startswith("/") else "; an absolute path has four slashes: sqlite:////PATH"
@@ -64,6 +67,10 @@ def open_file(path: str, *, max_bytes: int = MAX_BYTES) -> sqlite3.Connection:
         raise ConfigurationError(
             f"the state file {path} cannot be opened for writing: {error.strerror}{hint}"
         ) from None
+    if os.name == "posix" and mode & stat.S_IRWXO:
+        raise ConfigurationError(
+            f"any user of this machine can open the state file {path}: run `chmod o= {path}`"
+        )
     connection: sqlite3.Connection | None = None
     try:
         connection = sqlite3.connect(

@@ -118,6 +118,7 @@ def test_processes_that_start_together_create_one_schema(path: Path) -> None:
 )
 def test_a_file_that_is_no_database_is_refused(path: Path, content: bytes, cause: str) -> None:
     path.write_bytes(content)
+    path.chmod(0o600)
     with pytest.raises(ConfigurationError, match=f"state.db cannot be used: it is .*({cause})"):
         open_file(str(path))
     assert path.read_bytes() == content
@@ -143,6 +144,7 @@ def test_a_database_of_another_program_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE theirs (a)")
     database.close()
+    path.chmod(0o600)
     with pytest.raises(ConfigurationError, match="is a database of another program"):
         open_file(str(path))
 
@@ -166,6 +168,17 @@ def test_a_missing_folder_is_reported_with_the_form_of_absolute_paths() -> None:
 def test_a_folder_in_place_of_the_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="opened for writing: Is a directory"):
         open_file(str(tmp_path))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+@pytest.mark.parametrize("mode", [0o604, 0o602, 0o666])
+def test_a_file_that_every_user_can_open_is_rejected(path: Path, mode: int) -> None:
+    path.touch(mode=0o600)
+    path.chmod(mode)
+    with pytest.raises(ConfigurationError, match=r"any user of this machine .* `chmod o= "):
+        open_file(str(path))
+    path.chmod(0o660)  # a group may share it
+    open_file(str(path)).close()
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
