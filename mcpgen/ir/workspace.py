@@ -135,7 +135,7 @@ class WorkspaceFile(Entry, frozen=True):
 
     version: Annotated[Literal[1], key("The version of this format.", 1)]
     mcpgen: Annotated[
-        Text, key("The versions of mcpgen that may generate the servers.", "0.5.*", ">=0.5.1,<0.6")
+        Text, key("The versions of mcpgen that may generate the servers.", "0.6.*", ">=0.6.1,<0.7")
     ]
     servers: Annotated[
         tuple[Glob, ...],
@@ -145,7 +145,7 @@ class WorkspaceFile(Entry, frozen=True):
     runtime: Annotated[
         Text | None,
         key(
-            "The requirement that each server must have in its pyproject.toml.", "mcpgen>=0.5,<0.6"
+            "The requirement that each server must have in its pyproject.toml.", "mcpgen>=0.6,<0.7"
         ),
     ] = None
     defaults: Annotated[

@@ -63,9 +63,9 @@ def _read_pin(
         read.refuse(
             (key,),
             f"invalid {'requirement of mcpgen' if is_runtime else 'range of versions'} `{text}`",
-            'write it as in a server\'s pyproject.toml: "mcpgen>=0.5,<0.6"'
+            'write it as in a server\'s pyproject.toml: "mcpgen>=0.6,<0.7"'
             if is_runtime
-            else 'write one version or a range, such as "0.5.*" or ">=0.5.1,<0.6"',
+            else 'write one version or a range, such as "0.6.*" or ">=0.6.1,<0.7"',
         )
         return None
 

@@ -114,7 +114,7 @@ def replace(path: Path, old: str, new_text: str) -> None:
 def edit(project: Path) -> None:
     """Do to a project what its users may: edit, delete and add."""
     replace(project / "README.md", "## Run it\n", "## Run it\n\nMine: ask Ada first.\n")
-    replace(project / "pyproject.toml", ',<0.6"]', ',<0.6", "httpx>=0.28"]  # mine')
+    replace(project / "pyproject.toml", ',<0.7"]', ',<0.7", "httpx>=0.28"]  # mine')
     (project / HANDLERS).write_text("# mine\n")
     (project / "Dockerfile").unlink()
     (project / "tests/test_custom.py").unlink()

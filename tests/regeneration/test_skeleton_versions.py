@@ -38,12 +38,12 @@ def change_skeleton(project: Path, version: int) -> None:
     (project / "OLD.md.jinja").write_text("old\n")
     if version >= 2:
         projects.replace(readme, "## Change it\n", "## Change it\n\nNew in the second.\n")
-        projects.replace(pyproject, ">=0.5,<0.6", ">=0.6,<0.7")
+        projects.replace(pyproject, ">=0.6,<0.7", ">=0.7,<0.8")
         projects.replace(project / "ci.yml.jinja", "  - lint\n", "  - format\n  - lint\n")
         (project / "SECURITY.md.jinja").write_text("second\n")
     if version >= 3:
         projects.replace(readme, "## Test it\n", "## Test it\n\nNew in the third.\n")
-        projects.replace(pyproject, ">=0.6,<0.7", ">=0.7,<0.8")
+        projects.replace(pyproject, ">=0.7,<0.8", ">=0.7,<0.8")
         projects.replace(pyproject, "strict = true", "strict = true\nwarn_unreachable = true")
         (project / "SECURITY.md.jinja").write_text("third\n")
         (project / "Dockerfile.jinja").write_text("FROM third\n")

@@ -170,7 +170,7 @@ def test_a_server_is_regenerated_from_eight_successive_documents(
 
 def make_it_ones_own(project: Path) -> None:
     projects.replace(project / "README.md", "## Run it\n", "## Run it\n\nMine: ask Ada first.\n")
-    projects.replace(project / "pyproject.toml", ',<0.6"]', ',<0.6", "httpx>=0.28"]  # mine')
+    projects.replace(project / "pyproject.toml", ',<0.7"]', ',<0.7", "httpx>=0.28"]  # mine')
     projects.replace(project / "pyproject.toml", "line-length = 100", "line-length = 96  # mine")
     assert run(["override", "get_pet"]) == 0
     projects.replace(

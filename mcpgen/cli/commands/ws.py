@@ -168,7 +168,7 @@ def upgrade(
     to: Annotated[
         str,
         typer.Option(
-            "--to", metavar="PIN", help="The new version specifier of the workspace, such as 0.5.*"
+            "--to", metavar="PIN", help="The new version specifier of the workspace, such as 0.6.*"
         ),
     ] = "",
     jobs: _Jobs = None,

@@ -234,7 +234,7 @@ def change_pin(workspace: Workspace, to: str) -> Workspace:
             "usage",
             f"invalid version range `{to}`",
             Outcome.USAGE,
-            help='use a version or a range, such as "0.5.*" or ">=0.5.1,<0.6"',
+            help='use a version or a range, such as "0.6.*" or ">=0.6.1,<0.7"',
         ) from None
     settings = replace(workspace.settings, mcpgen=pin)
     return replace(workspace, settings=settings)

@@ -24,7 +24,7 @@ from mcpgen.emit.lockfile import (
 from mcpgen.ir.file_set import Owner
 
 LOCK = Lock(
-    mcpgen="0.5.0",
+    mcpgen="0.6.0",
     toolchain={"ruff": "1", "copier": "2"},
     documents=(
         LockedDocument(

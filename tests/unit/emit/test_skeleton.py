@@ -76,7 +76,7 @@ def test_ci_files_are_written_on_request() -> None:
 def test_the_project_metadata_is_installable() -> None:
     project = tomllib.loads(skeleton()["pyproject.toml"])
     assert project["project"]["name"] == "petstore-mcp"
-    assert project["project"]["dependencies"] == ["mcpgen>=0.5,<0.6"]
+    assert project["project"]["dependencies"] == ["mcpgen>=0.6,<0.7"]
     assert project["project"]["scripts"] == {"petstore-mcp": "petstore_mcp.__main__:main"}
     assert project["tool"]["hatch"]["version"]["path"] == "src/petstore_mcp/__init__.py"
 

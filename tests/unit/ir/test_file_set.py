@@ -19,7 +19,7 @@ from mcpgen.text.identifiers import Identifier
         (".mcpgen/base.json", Owner.GENERATED),
         ("src/petstore_mcp/_generated/tools/pets.py", Owner.GENERATED),
         ("tests/generated/test_tools.py", Owner.GENERATED),
-        ("vendor/mcpgen-0.5.0-py3-none-any.whl", Owner.GENERATED),
+        ("vendor/mcpgen-0.6.0-py3-none-any.whl", Owner.GENERATED),
         ("src/petstore_mcp/__init__.py", Owner.MERGED),
         ("src/petstore_mcp/__main__.py", Owner.MERGED),
         ("pyproject.toml", Owner.MERGED),

@@ -52,19 +52,19 @@ def append(path: Path, text: str) -> str:
 def test_confirm_adds_its_extra_and_removing_confirm_removes_it(
     project: Path, regenerate: Regenerate
 ) -> None:
-    assert dependencies(project) == ["mcpgen>=0.5,<0.6"]
+    assert dependencies(project) == ["mcpgen>=0.6,<0.7"]
     manifest = append(project / "mcpgen.yaml", CONFIRM)
 
     report = regenerate()
 
     assert report.outcome == "done"
-    assert dependencies(project) == ["mcpgen[seal]>=0.5,<0.6"]
+    assert dependencies(project) == ["mcpgen[seal]>=0.6,<0.7"]
     assert contract(project)["extras"] == {"seal": ["list_orders"]}
     assert "PET_SHOP_STATE_KEYS=" in (project / ".env.example").read_text()
 
     (project / "mcpgen.yaml").write_text(manifest)
     assert regenerate().outcome == "done"
-    assert dependencies(project) == ["mcpgen>=0.5,<0.6"]
+    assert dependencies(project) == ["mcpgen>=0.6,<0.7"]
     assert "extras" not in contract(project)
 
 
@@ -79,7 +79,7 @@ def test_confirm_with_only_legacy_revisions_needs_no_extra(
     report = regenerate()
 
     assert report.outcome == "done", list(report.problems)
-    assert dependencies(project) == ["mcpgen>=0.5,<0.6"]
+    assert dependencies(project) == ["mcpgen>=0.6,<0.7"]
     assert "extras" not in contract(project)
 
 
@@ -88,7 +88,7 @@ def test_the_extra_is_added_to_dependencies_edited_by_the_user(
 ) -> None:
     pyproject = project / "pyproject.toml"
     mine = pyproject.read_text().replace(
-        'dependencies = ["mcpgen>=0.5,<0.6"]',
+        'dependencies = ["mcpgen>=0.6,<0.7"]',
         'dependencies = [\n    "mcpgen[otel]==0.4.0",  # pinned\n    "rich",\n]',
     )
     pyproject.write_text(mine)
@@ -108,13 +108,13 @@ def test_a_handler_that_asks_the_client_adds_the_extra(
     handler = project / "src/pet_shop_mcp/handlers/orders.py"
     handler.write_text(ASKING)
     regenerate()
-    assert dependencies(project) == ["mcpgen[seal]>=0.5,<0.6"]
+    assert dependencies(project) == ["mcpgen[seal]>=0.6,<0.7"]
     assert "extras" not in contract(project)  # how often it asks is not known
 
     handler.write_text(ASKING.replace("    await ctx.elicit", "    # await ctx.elicit"))
     append(project / "mcpgen.yaml", "\n# Without a change of an input nothing is generated.\n")
     assert regenerate().outcome == "done"
-    assert dependencies(project) == ["mcpgen>=0.5,<0.6"]
+    assert dependencies(project) == ["mcpgen>=0.6,<0.7"]
 
 
 def test_check_reports_a_handler_that_asks_without_the_extra(
@@ -144,7 +144,7 @@ def test_a_server_of_hand_written_tools_has_the_extra_from_the_start(tmp_path: P
     report = new_by_hand("by-hand", tmp_path / "by-hand-mcp", {}, silent)
 
     assert report.outcome == "done"
-    assert dependencies(tmp_path / "by-hand-mcp") == ["mcpgen[seal]>=0.5,<0.6"]
+    assert dependencies(tmp_path / "by-hand-mcp") == ["mcpgen[seal]>=0.6,<0.7"]
 
 
 @pytest.mark.parametrize(

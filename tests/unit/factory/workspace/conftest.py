@@ -13,8 +13,8 @@ from tests.support.projects import DOCUMENT, silent
 
 SETTINGS = """\
 version: 1
-mcpgen: "0.5.*"
-runtime: "mcpgen>=0.5,<0.6"
+mcpgen: "0.6.*"
+runtime: "mcpgen>=0.6,<0.7"
 servers: ["servers/*"]
 defaults: {owner: "@shop/platform"}
 owners: {"servers/c*": ["@shop/cats", "cat@shop.example"]}

@@ -243,7 +243,7 @@ def test_another_mcpgen_version_affects_every_server(
 def test_a_changed_workspace_setting_affects_every_server(ws: Ws, workspace: Path) -> None:
     ws("check", "--affected")
     file = workspace / "mcpgen-workspace.yaml"
-    file.write_text(file.read_text().replace('"0.5.*"', '">=0.5"'))
+    file.write_text(file.read_text().replace('"0.6.*"', '">=0.5"'))
     assert len(ended(ws("check", "--affected")[1])) == 3
 
 
@@ -256,7 +256,7 @@ def test_generate_affected_runs_only_changed_servers(ws: Ws, workspace: Path) ->
 
 def test_a_lock_outside_the_pin_fails_the_check(ws: Ws, workspace: Path) -> None:
     lock = workspace / "servers/ant/mcpgen.lock"
-    lock.write_text(lock.read_text().replace('"mcpgen": "0.5.0"', '"mcpgen": "0.3.9"'))
+    lock.write_text(lock.read_text().replace('"mcpgen": "0.6.0"', '"mcpgen": "0.3.9"'))
     code, report = ws("check")
     assert (code, ended(report)["servers/ant"]) == (1, 1)
     assert ("outside-pin", "servers/ant/mcpgen.lock") in rules(report)
@@ -264,7 +264,7 @@ def test_a_lock_outside_the_pin_fails_the_check(ws: Ws, workspace: Path) -> None
 
 def test_a_server_that_requires_another_runtime_fails_the_check(ws: Ws, workspace: Path) -> None:
     file = workspace / "servers/bee/pyproject.toml"
-    file.write_text(file.read_text().replace("mcpgen>=0.5,<0.6", "mcpgen>=0.3,<0.6"))
+    file.write_text(file.read_text().replace("mcpgen>=0.6,<0.7", "mcpgen>=0.3,<0.7"))
     code, report = ws("check")
     assert (code, rules(report)) == (1, [("runtime-pin", "servers/bee/pyproject.toml")])
 
@@ -274,7 +274,7 @@ def test_an_mcpgen_version_outside_the_pin_is_rejected(
     ws: Ws, workspace: Path, command: str
 ) -> None:
     file = workspace / "mcpgen-workspace.yaml"
-    file.write_text(file.read_text().replace('"0.5.*"', '"0.9.*"'))
+    file.write_text(file.read_text().replace('"0.6.*"', '"0.9.*"'))
     code, report = ws(command)
     assert (code, rules(report)) == (2, [("outside-pin", "mcpgen-workspace.yaml")])
     assert (report["findings"][0]["line"], report["findings"][0]["column"]) == (2, 9)
@@ -282,16 +282,16 @@ def test_an_mcpgen_version_outside_the_pin_is_rejected(
 
 def test_upgrade_changes_only_the_pin(ws: Ws, workspace: Path) -> None:
     file = workspace / "mcpgen-workspace.yaml"
-    before = file.read_text().replace('"0.5.*"', "0.3.*  # as released")
+    before = file.read_text().replace('"0.6.*"', "0.3.*  # as released")
     file.write_text(before)
     lock = workspace / "servers/cat/mcpgen.lock"
     current = lock.read_text()
-    lock.write_text(current.replace('"mcpgen": "0.5.0"', '"mcpgen": "0.3.9"'))
+    lock.write_text(current.replace('"mcpgen": "0.6.0"', '"mcpgen": "0.3.9"'))
 
-    code, report = ws("upgrade", "--to", ">=0.5,<0.6")
+    code, report = ws("upgrade", "--to", ">=0.6,<0.7")
 
     assert code == 0
-    assert file.read_text() == before.replace("0.3.*", '">=0.5,<0.6"')
+    assert file.read_text() == before.replace("0.3.*", '">=0.6,<0.7"')
     written = {each["server"]: each["written"] for each in report["servers"]}
     assert written == {"servers/ant": [], "servers/bee": [], "servers/cat": ["mcpgen.lock"]}
     assert lock.read_text() == current

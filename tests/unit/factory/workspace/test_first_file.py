@@ -49,7 +49,7 @@ def test_a_dry_run_shows_the_file_and_writes_nothing(
     assert run(["ws", "init", "--dry-run"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("\n".join(SERVERS))
-    assert '\nmcpgen: "0.5.*"\n' in shown
+    assert '\nmcpgen: "0.6.*"\n' in shown
     assert not (repository / "mcpgen-workspace.yaml").exists()
 
 

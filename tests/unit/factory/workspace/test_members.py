@@ -67,10 +67,10 @@ def test_an_ambiguous_server_name_is_rejected(
     ("old", "new", "place", "message", "help"),
     [
         ("version: 1", "version: 2", (1, 10), "expected `1`, found `2`", ""),
-        ('"0.5.*"', '"soon"', (2, 9), "invalid range of versions `soon`", '"0.5.*"'),
-        ('mcpgen: "0.5.*"', "", (1, 1), "missing key `mcpgen`", "add `mcpgen`"),
+        ('"0.6.*"', '"soon"', (2, 9), "invalid range of versions `soon`", '"0.6.*"'),
+        ('mcpgen: "0.6.*"', "", (1, 1), "missing key `mcpgen`", "add `mcpgen`"),
         (
-            "mcpgen>=0.5,<0.6",
+            "mcpgen>=0.6,<0.7",
             "mcpgem>=0.5",
             (3, 10),
             "invalid requirement of mcpgen `mcpgem>=0.5`",
