@@ -245,15 +245,12 @@ class Dispatcher:
             mask_secrets_of(request.access)
         try:
             sealed = request.request_state
-            state: JsonObject | None = None
-            if sealed and self._cipher.is_shared:
-                state = await self._cipher.open_shared(sealed, request)
-            elif sealed:
-                state = self._cipher.open(sealed, request)
+            state = await self._open_state(sealed, request) if sealed else None
             context = Context(request, self, flush, state)
             try:
-                limiter = self.rate_limiter
-                refusal = None if limiter is None else await limiter.find_refusal(request)
+                refusal = None
+                if self.rate_limiter is not None:
+                    refusal = await self.rate_limiter.find_refusal(request)
                 result = refusal or await self._find_handler(request, context)
             except InputRequiredError as needed:
                 self._require_input(request, needed, context)
@@ -274,6 +271,12 @@ class Dispatcher:
             if decoding_budget.taken:
                 decoding_budget.release(request)
             flush()
+
+    async def _open_state(self, sealed: str, request: Request) -> JsonObject:
+        """Decrypt the state that a client has returned; each one is accepted once."""
+        if self._cipher.is_shared:
+            return await self._cipher.open_shared(sealed, request)
+        return self._cipher.open(sealed, request)
 
     def _require_input(
         self, request: Request, needed: InputRequiredError, context: Context

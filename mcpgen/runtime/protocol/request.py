@@ -108,8 +108,10 @@ class Request:
     @property
     def caller(self) -> str:
         """Key of the client for limits per client: its principal or its address; "" over stdio."""
-        principal = self.principal
-        return f"principal {principal}" if principal else self.connection.address
+        access = self.access
+        if access is None or not access.principal:
+            return self.connection.address
+        return f"principal {access.principal}"
 
     def succeed(self, result: object) -> None:
         """Respond with a `ToolResult`, `PromptResult`, `ResourceResult` or `Completion`.

@@ -190,9 +190,8 @@ class ServerProtocol(ClientConnection):
             error = error_message(INVALID_REQUEST, "invalid id: expected a string or an integer")
             request.respond(self.encode(error), 400)
             return []
-        observer = self.definition.observer
-        if observer is not None:
-            request.observation = observer.begin(request)
+        if self.definition.observer is not None:
+            request.observation = self.definition.observer.begin(request)
         try:
             needs_handler = self._begin(request, modern, headers)
             if request.observation is not None and needs_handler:

@@ -150,6 +150,7 @@ class AsgiExchange(HttpExchange):
         "_settings",
         "_watching",
         "is_sent",
+        "root_path",
     )
 
     def __init__(self, request: _Request, receive: Receive, send: Send, settings: Limits) -> None:

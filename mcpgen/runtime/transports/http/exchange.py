@@ -102,8 +102,10 @@ class HttpExchange:
         "is_persistent",
         "is_started",
         "more_body",
-        "root_path",
     )
+
+    root_path = ""
+    """The prefix under which another application mounts the endpoints: "/petstore"."""
 
     def __init__(
         self,
@@ -120,7 +122,6 @@ class HttpExchange:
         self.fields = head.fields
         self.address = connection.client_network
         self.access: Access | None = None  # None without authorization
-        self.root_path = ""  # the prefix under which the endpoints are mounted: "/petstore"
         self.more_body = more_body  # the end of the body has not arrived
         self.is_persistent = is_persistent  # another request may follow on the connection
         self.is_started = False  # the response

@@ -113,6 +113,8 @@ class StreamableHttp:
         self._host_check = host_check or HostCheck()
         self._authorization = authorization
         self._pages = pages
+        # Nothing asks who the caller is.
+        self._is_anonymous = authorization is None and pages is None and caller_headers is None
         self.limits = limits = dispatcher.limits
         set_max_unread_events(limits.max_unread_events)
         self._has_sessions = has_sessions and bool(definition.legacy)
@@ -187,6 +189,8 @@ class StreamableHttp:
                 own_fields = self.caller_headers.fields if self.caller_headers else ()
                 preflight = host_check.make_preflight_fields(fields, own_fields)
                 return exchange.reply(200, headers=preflight)
+        if self._is_anonymous and path == MCP_PATH and method == "POST":
+            return self._post(exchange)  # of most servers, most requests: the quickest way
         if self._pages is not None and self._pages.has_path(path):
             return self._answer_page(self._pages, exchange)
         if authorization is not None and path not in _HEALTH_PATHS:
@@ -266,7 +270,9 @@ class StreamableHttp:
             )
         if self._authorization is not None:
             self._authorization.check_call(exchange, message)
-        caller, calls = exchange.principal or exchange.address, _count_calls(message)
+        caller, calls = exchange.address, _count_calls(message)
+        if exchange.access is not None:
+            caller = exchange.access.principal or caller
         is_small = len(body) <= _SMALL_BODY_BYTES
         size = 0 if is_small else len(body) + _BYTES_PER_VALUE * body.count(b",")  # estimated
         del body
