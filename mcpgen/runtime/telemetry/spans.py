@@ -25,9 +25,10 @@ class EncodedSpanExporter(OTLPSpanExporter):
     """The SDK's exporter for spans that are encoded already.
 
     The public `export` takes `ReadableSpan` objects, and encoding one with nine attributes takes
-    300,000 instructions, nearly twice those of a whole call without an API. So this class passes its own encoding to the private
-    `_client`, for which there is no public interface: it retries, compresses and authenticates as
-    the `OTEL_EXPORTER_OTLP_*` variables say. `pyproject.toml` pins the versions that have it.
+    300,000 instructions, more than a whole call without an API. So this class passes its own
+    encoding to the private `_client`, for which there is no public interface: it retries,
+    compresses and authenticates as the `OTEL_EXPORTER_OTLP_*` variables say. `pyproject.toml` pins
+    the versions that have it.
     """
 
     def __init__(self, resource: Resource) -> None:
