@@ -11,9 +11,10 @@ from opentelemetry.trace import NonRecordingSpan, SpanKind, set_span_in_context
 from opentelemetry.trace import SpanContext as SdkContext
 from opentelemetry.trace.span import TraceFlags
 
+from mcpgen.runtime.telemetry.export_session import make_session
 from mcpgen.runtime.telemetry.otlp import Attributes, encode_request, encode_resource
 from mcpgen.runtime.telemetry.span_queue import SpanQueue
-from mcpgen.runtime.telemetry.trace_context import SpanContext, make_child, make_root
+from mcpgen.runtime.telemetry.trace_context import ContextSource, SpanContext, make_root
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
@@ -32,7 +33,7 @@ class EncodedSpanExporter(OTLPSpanExporter):
     """
 
     def __init__(self, resource: Resource) -> None:
-        super().__init__()
+        super().__init__(session=make_session())
         self._encoded_resource = encode_resource(resource.attributes)
 
     def export_encoded(self, spans: Sequence[bytes]) -> None:
@@ -52,6 +53,9 @@ class Spans:
         self._samples_roots = self._follows_parent or self._samples_all
         self.reads_names = type(sampler).__module__ != sampling.__name__
         """Whether the sampler may read names and attributes. Those of the SDK do not."""
+        is_ratio = type(sampler) is sampling.TraceIdRatioBased
+        self._bound: int | None = sampler.bound if is_ratio else None
+        self._contexts = ContextSource()
         self._exporter: Any = EncodedSpanExporter(resource)
         self._queue = SpanQueue(self._exporter.export_encoded)
         self.record = self._queue.add
@@ -65,16 +69,16 @@ class Spans:
         `name` and `attributes` are needed only if the sampler reads them (`reads_names`).
         """
         if parent is None:
-            root = make_root(is_sampled=True)
-            if self._samples_roots or self._decide(None, root.trace_id, kind, name, attributes):
-                return root
-            return root.without_sampling()
+            ids = self._contexts.draw_root()
+            is_sampled = self._samples_roots or self._decide(None, ids[0], kind, name, attributes)
+            return make_root(ids, is_sampled=is_sampled)
         if self._follows_parent or not (parent.is_remote or self.reads_names):
-            return make_child(parent, is_sampled=parent.is_sampled)
-        is_sampled = self._samples_all or self._decide(
-            parent, parent.trace_id, kind, name, attributes
-        )
-        return make_child(parent, is_sampled=is_sampled)
+            is_sampled = parent.is_sampled
+        else:
+            is_sampled = self._samples_all or self._decide(
+                parent, parent.trace_id, kind, name, attributes
+            )
+        return self._contexts.make_child(parent, is_sampled=is_sampled)
 
     def _decide(
         self,
@@ -84,7 +88,9 @@ class Spans:
         name: str,
         attributes: Attributes,
     ) -> bool:
-        """Ask the SDK's sampler."""
+        """Ask the SDK's sampler, or decide as its `TraceIdRatioBased` does."""
+        if self._bound is not None:
+            return int.from_bytes(trace_id[8:], "big") < self._bound
         result = self._sampler.should_sample(
             _to_sdk_context(parent),
             int.from_bytes(trace_id, "big"),

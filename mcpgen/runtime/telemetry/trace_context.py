@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from random import getrandbits
+import struct
 from typing import Final, NamedTuple
 
 SAMPLED: Final = 1
@@ -12,9 +13,10 @@ _MAX_STATE: Final = 512  # characters; section 3.3.1.5
 _PARENT: Final = re.compile(
     r"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?"
 )
-# An id must not be zero, so its first bit is 1. Its last 56 bits must be random (section 4.3.4).
-_SPAN_ID_BIT: Final = 1 << 63
-_TRACE_ID_BIT: Final = 1 << 127
+_IDS: Final = 256  # drawn at once
+_ROOT: Final = struct.Struct("16s8s")
+_SPAN: Final = struct.Struct("8s")
+_SET_FIRST_BIT: Final = bytes(byte | 0x80 for byte in range(256))
 
 
 class SpanContext(NamedTuple):
@@ -34,10 +36,6 @@ class SpanContext(NamedTuple):
     def format_parent(self) -> str:
         """Return the value of `traceparent` for requests within this span."""
         return f"00-{self.trace_id.hex()}-{self.span_id.hex()}-0{self.flags}"  # of two bits
-
-    def without_sampling(self) -> SpanContext:
-        """Return this context for a span that is not recorded."""
-        return self._replace(flags=self.flags & ~SAMPLED)
 
 
 _new: Final = tuple.__new__  # the constructor of `NamedTuple` is in Python and four times as slow
@@ -61,16 +59,54 @@ def parse_trace_context(parent: object, state: object = None) -> SpanContext | N
     return SpanContext(*ids, int(match[4], 16) & 3, kept, is_remote=True)
 
 
-def make_root(*, is_sampled: bool) -> SpanContext:
-    """Return the context of the first span of a new trace."""
-    bits = getrandbits(192) | (_TRACE_ID_BIT << 64 | _SPAN_ID_BIT)
-    ids = bits.to_bytes(24, "big")
+class ContextSource:
+    """Source of the contexts of new spans.
+
+    It draws random bytes for many ids at once, so a process that forks must not create it before.
+    """
+
+    __slots__ = ("_roots", "_spans")
+
+    def __init__(self) -> None:
+        self._roots: list[tuple[bytes, bytes]] = []  # ids of a trace and of its first span
+        self._spans: list[tuple[bytes]] = []
+
+    def draw_root(self) -> tuple[bytes, bytes]:
+        """Return the id of a new trace and that of its first span."""
+        while True:
+            try:  # another thread may have taken the last ids
+                return self._roots.pop()
+            except IndexError:
+                self._roots.extend(_ROOT.iter_unpack(_draw_ids(16, 8)))
+
+    def make_child(self, parent: SpanContext, *, is_sampled: bool) -> SpanContext:
+        """Return the context of a span whose parent is given."""
+        while True:
+            try:
+                (span_id,) = self._spans.pop()
+            except IndexError:
+                self._spans.extend(_SPAN.iter_unpack(_draw_ids(8)))
+            else:
+                flags = parent.flags & _RANDOM | is_sampled
+                return _new(SpanContext, (parent.trace_id, span_id, flags, parent.state, False))
+
+
+def make_root(ids: tuple[bytes, bytes], *, is_sampled: bool) -> SpanContext:
+    """Return the context of the first span of a trace, from `ContextSource.draw_root`."""
     flags = _RANDOM | SAMPLED if is_sampled else _RANDOM
-    return _new(SpanContext, (ids[:16], ids[16:], flags, "", False))
+    return _new(SpanContext, (*ids, flags, "", False))
 
 
-def make_child(parent: SpanContext, *, is_sampled: bool) -> SpanContext:
-    """Return the context of a span whose parent is given."""
-    span_id = (getrandbits(64) | _SPAN_ID_BIT).to_bytes(8, "big")
-    flags = parent.flags & _RANDOM | is_sampled
-    return _new(SpanContext, (parent.trace_id, span_id, flags, parent.state, False))
+def _draw_ids(*sizes: int) -> bytes:
+    """Return random ids of these sizes, `_IDS` times.
+
+    The first bit of each is 1, since an id must not be zero. The last 56 bits of the id of a trace
+    are random (W3C Trace Context, level 2, section 4.3.4).
+    """
+    size = sum(sizes)
+    ids = bytearray(os.urandom(size * _IDS))
+    start = 0
+    for part in sizes:
+        ids[start::size] = ids[start::size].translate(_SET_FIRST_BIT)
+        start += part
+    return bytes(ids)
