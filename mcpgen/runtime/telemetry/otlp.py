@@ -18,8 +18,9 @@ CLIENT: Final = 3
 _HAS_IS_REMOTE: Final = 0x100  # SpanFlags
 _IS_REMOTE: Final = 0x200
 _ERROR: Final = b"\x18\x02"  # Status.code = STATUS_CODE_ERROR
-_HEAD: Final = struct.Struct("<H16sH8sBQBQHI")
-"""Fields 1 and 2 (ids), 7 and 8 (times, fixed64), and 16 (flags, fixed32), each after its tag."""
+_TIMES: Final = struct.Struct("<BQBQHI")
+"""Fields 7 and 8 (times, fixed64), and 16 (flags, fixed32), each after its tag."""
+_FIXED_SIZE: Final = 18 + 10 + _TIMES.size  # of these fields, and of the ids before them
 _MAX_BYTE: Final = 0x80  # a length below it is encoded as one byte
 
 Attributes = tuple[tuple[str, Any], ...]
@@ -91,21 +92,19 @@ def encode_span(
         own += _field(3, context.state.encode())
     if has_failed:
         own += _field(15, (_field(2, message.encode()) if message else b"") + _ERROR)
-    head = _HEAD.pack(
-        0x100A,
-        context.trace_id,
-        0x0812,
-        context.span_id,
-        0x39,
-        start_ns,
-        0x41,
-        start_ns + int(seconds * 1e9),
-        0x0185,
-        flags,
+    size = _FIXED_SIZE + len(shared) + len(own)
+    return b"".join(
+        (
+            _SHORT_PREFIXES[size] if size < _SHORT else b"\x12" + _varint(size),
+            b"\x0a\x10",
+            context.trace_id,
+            b"\x12\x08",
+            context.span_id,
+            _TIMES.pack(0x39, start_ns, 0x41, start_ns + int(seconds * 1e9), 0x0185, flags),
+            shared,
+            own,
+        )
     )
-    size = _HEAD.size + len(shared) + len(own)
-    prefix = _SHORT_PREFIXES[size] if size < _SHORT else b"\x12" + _varint(size)
-    return b"".join((prefix, head, shared, own))
 
 
 def encode_link(link: SpanContext) -> bytes:

@@ -14,7 +14,12 @@ from opentelemetry.trace.span import TraceFlags
 from mcpgen.runtime.telemetry.export_session import make_session
 from mcpgen.runtime.telemetry.otlp import Attributes, encode_request, encode_resource
 from mcpgen.runtime.telemetry.span_queue import SpanQueue
-from mcpgen.runtime.telemetry.trace_context import ContextSource, SpanContext, make_root
+from mcpgen.runtime.telemetry.trace_context import (
+    SAMPLED,
+    ContextSource,
+    SpanContext,
+    make_root,
+)
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
@@ -73,7 +78,7 @@ class Spans:
             is_sampled = self._samples_roots or self._decide(None, ids[0], kind, name, attributes)
             return make_root(ids, is_sampled=is_sampled)
         if self._follows_parent or not (parent.is_remote or self.reads_names):
-            is_sampled = parent.is_sampled
+            is_sampled = bool(parent.flags & SAMPLED)
         else:
             is_sampled = self._samples_all or self._decide(
                 parent, parent.trace_id, kind, name, attributes
