@@ -1,0 +1,68 @@
+"""What the exporter of spans reads from the environment, and how often."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpgen.runtime.telemetry.export_session import ExportSession, make_session
+
+URL = "http://collector.example:4318/v1/traces"
+PROXY = "http://proxy.example:3128"
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+_CERTIFICATES = ("requests_ca_bundle", "curl_ca_bundle")
+
+
+@pytest.fixture(autouse=True)
+def without_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*_PROXIES, *_CERTIFICATES):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def read(session: ExportSession, url: str = URL) -> dict[str, object]:
+    settings: dict[str, object] = session.merge_environment_settings(url, {}, None, None, None)
+    return settings
+
+
+def test_spans_are_exported_through_the_proxy_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", PROXY)
+    assert read(ExportSession())["proxies"] == {"http": PROXY}
+
+
+def test_no_proxy_excepts_the_host_of_the_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", PROXY)
+    monkeypatch.setenv("NO_PROXY", "collector.example")
+    session = ExportSession()
+    assert read(session)["proxies"] == {}
+    assert read(session, "http://other.example")["proxies"] == {
+        "http": PROXY,
+        "no": "collector.example",
+    }
+
+
+def test_certificates_of_the_environment_and_of_the_exporter_apply(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = ExportSession()
+    session.verify = "exporter.pem"
+    assert read(session)["verify"] == "exporter.pem"
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "environment.pem")
+    assert read(ExportSession())["verify"] == "environment.pem"
+
+
+def test_the_environment_is_read_once_for_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = ExportSession()
+    assert read(session)["proxies"] == {}
+    monkeypatch.setenv("HTTP_PROXY", PROXY)
+    assert read(session)["proxies"] == {}
+
+
+@pytest.mark.parametrize("kind", ["", "TRACES_"])
+def test_a_credential_provider_makes_the_session(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert isinstance(make_session(), ExportSession)
+    monkeypatch.setenv(f"OTEL_PYTHON_EXPORTER_OTLP_HTTP_{kind}CREDENTIAL_PROVIDER", "own")
+    assert make_session() is None
