@@ -23,6 +23,26 @@ class ServerDefinition:
     not declared. `resources` and `resource_templates` are both None or both lists, perhaps empty.
     """
 
+    __slots__ = (
+        "cache_scope",
+        "changing_lists",
+        "extensions",
+        "has_both_eras",
+        "has_completions",
+        "has_logging",
+        "has_subscriptions",
+        "info",
+        "instructions",
+        "observer",
+        "prompts",
+        "resource_templates",
+        "resources",
+        "result_meta",
+        "revisions",
+        "tools",
+        "ttl_ms",
+    )
+
     def __init__(
         self,
         info: JsonObject,  # `Implementation`, newest shape; has at least `name` and `version`
@@ -63,9 +83,9 @@ class ServerDefinition:
 
     def replace(self, **changes: Any) -> ServerDefinition:
         """Return a copy with these fields changed."""
-        fields = {**vars(self), **changes}
+        fields = {name: getattr(self, name) for name in self.__slots__}
         del fields["has_both_eras"], fields["result_meta"]  # derived from other fields
-        return ServerDefinition(**fields)
+        return ServerDefinition(**{**fields, **changes})
 
     @property
     def modern(self) -> tuple[Revision, ...]:

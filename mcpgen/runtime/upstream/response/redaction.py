@@ -37,6 +37,10 @@ _TOKEN_SHAPES = re.compile(
 class Redactor:
     """Redactor of the secrets of one server and of text that looks like a token."""
 
+    # `__dict__` has the cached properties. What every message needs is in slots: CPython 3.11 reads
+    # attributes slowly once the dictionary of an instance was asked for.
+    __slots__ = ("__dict__", "_encoded", "_known", "_spellings", "has_secrets")
+
     def __init__(self, secrets: Iterable[str]) -> None:
         # A lone surrogate (a byte of the environment that is not UTF-8) cannot occur in JSON.
         known = {
