@@ -29,7 +29,7 @@ OAUTH_PACKAGES := oidc-provider@9.13.3 \
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test test-fast static bench bench-compare bench-telemetry fuzz kills load image peers wheelhouse pythons corpus corpus-compare suites judges docs update-docs update-examples clean
+.PHONY: help demo test test-fast static bench bench-compare bench-instructions bench-telemetry fuzz kills load image peers wheelhouse pythons corpus corpus-compare suites judges docs update-docs update-examples clean
 .DELETE_ON_ERROR:
 
 help:
@@ -39,7 +39,8 @@ help:
 	@echo 'make bench            server CPU per call, as ratios to the common SDKs'
 	@echo 'make fuzz             random frames, API responses and documents for an hour; a table'
 	@echo 'make bench-compare BASE=FOLDER  server CPU per call beside that of another source tree'
-	@echo 'make bench-telemetry  instructions per call with OpenTelemetry beside those without'
+	@echo 'make bench-instructions BASE=FOLDER  instructions per call beside those of another source tree (valgrind)'
+	@echo 'make bench-telemetry  server CPU per call with OpenTelemetry beside that without'
 	@echo 'make load             200 users over two replicas for half an hour, with faults; a table'
 	@echo 'make kills            50 kills of replicas under load: no finished call is lost; a table'
 	@echo 'make image            the image of a generated server, built without network access and run'
@@ -102,6 +103,9 @@ bench-telemetry: $(INSTALLED)
 
 bench-compare: $(INSTALLED)
 	@$(BIN)/python tests/benchmarks/before_after.py --base "$(BASE)"
+
+bench-instructions: $(INSTALLED)
+	@$(BIN)/python tests/benchmarks/compare_instructions.py --base "$(BASE)"
 
 peers: $(NODE_TOOLS) $(OAUTH_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
 
