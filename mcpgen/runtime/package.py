@@ -53,6 +53,7 @@ class ServerPackage:
         self.declared = self._load_declared()
         self.definition = self._make_definition()
         self._environ: Mapping[str, str] | None = None
+        self._variables: Sequence[str] = ()
         self._secret_file_problems: Sequence[ConfigurationError] = ()
         self._limits: Limits | None = None
 
@@ -62,6 +63,13 @@ class ServerPackage:
         if self._environ is None:
             self._read_environment()
         return self._environ or {}
+
+    @property
+    def variables(self) -> Sequence[str]:
+        """Names in the environment of the process that settings of this server may have."""
+        if self._environ is None:
+            self._read_environment()
+        return self._variables
 
     @property
     def secret_file_problems(self) -> Sequence[ConfigurationError]:
@@ -78,8 +86,7 @@ class ServerPackage:
             ConfigurationError: a setting has an invalid value.
         """
         if self._limits is None:
-            prefix = self.contract.get("env_prefix", "")
-            if "limits" in self.contract or any(it.startswith(prefix) for it in self.environ):
+            if "limits" in self.contract or self.variables:
                 from mcpgen.runtime.startup.limits import read_limits
 
                 self._limits = read_limits(self.contract, self.environ)
@@ -351,10 +358,14 @@ class ServerPackage:
     def _read_environment(self) -> None:
         environ = dict(os.environ)  # a copy: each look at `os.environ` decodes what it finds
         self._environ = environ
-        names = {setting["name"] for setting in self.contract.get("environment", ())}
-        prefix = self.contract.get("env_prefix", "")
-        files = [name for name in environ if name.endswith("_FILE")]
-        if any(it.startswith(prefix) or it.removesuffix("_FILE") in names for it in files):
+        declared = {setting["name"] for setting in self.contract.get("environment", ())}
+        prefixes = (self.contract.get("env_prefix", ""), "OTEL_")
+        self._variables = [
+            name
+            for name in environ
+            if name.startswith(prefixes) or name.removesuffix("_FILE") in declared
+        ]
+        if any(name.endswith("_FILE") for name in self._variables):
             from mcpgen.runtime.startup.secret_files import ResolvedEnvironment
 
             resolved = ResolvedEnvironment(self.contract, environ)

@@ -79,7 +79,7 @@ def has_telemetry(package: ServerPackage) -> bool:
     """Return whether a variable of logs and telemetry is set."""
     prefix = package.contract.get("env_prefix", "")
     names = (f"{prefix}LOG_LEVEL", f"{prefix}LOG_FORMAT", f"{prefix}AUDIT_FILE")
-    return any(name in names or name.startswith("OTEL_") for name in package.environ)
+    return any(name in names or name.startswith("OTEL_") for name in package.variables)
 
 
 def _serve_with_telemetry(serve: Callable[..., int], package: ServerPackage, **options: Any) -> int:
@@ -117,7 +117,9 @@ def find_problems(package: ServerPackage, toolsets: str) -> list[ConfigurationEr
         problems += find_invalid_tls_settings(os.environ)
     if f"{prefix}CA_FILE" in names and not environ.keys().isdisjoint(PROXY_VARIABLES):
         problems += _find_invalid_proxies(package)
-    has_others = prefix and any(it.startswith(prefix) and it not in names for it in environ)
+    has_others = prefix and any(
+        it.startswith(prefix) and it not in names for it in package.variables
+    )
     if has_others or not names.isdisjoint(environ):
         from mcpgen.runtime.startup.startup_checks import find_invalid_settings
 

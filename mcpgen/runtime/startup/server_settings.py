@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcpgen.contract.server_settings import BY_NAME, SERVER_SETTINGS, list_applicable
-from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.startup.secret_files import SUFFIX, read_secret
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.content import JsonObject
 
 
 class ServerSettings:
