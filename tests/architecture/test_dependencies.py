@@ -25,6 +25,7 @@ OF_EXTRAS = {
     "keyring": "login",
     "opentelemetry-exporter-otlp-proto-http": "otel",
     "redis": "redis",
+    "requests": "otel",
 }
 
 OWNERS = packages_distributions()

@@ -32,6 +32,7 @@ for name in sys.argv[2].split(","):
 # Imported once their extra is known to be installed.
 OF_EXTRAS = {
     "mcpgen.runtime.state.redis_store",
+    "mcpgen.runtime.telemetry.export_session",
     "mcpgen.runtime.telemetry.metrics",
     "mcpgen.runtime.telemetry.spans",
 }
