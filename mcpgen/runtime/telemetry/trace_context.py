@@ -93,8 +93,9 @@ class ContextSource:
 
 def make_root(ids: tuple[bytes, bytes], *, is_sampled: bool) -> SpanContext:
     """Return the context of the first span of a trace, from `ContextSource.draw_root`."""
+    trace_id, span_id = ids
     flags = _RANDOM | SAMPLED if is_sampled else _RANDOM
-    return _new(SpanContext, (*ids, flags, "", False))
+    return _new(SpanContext, (trace_id, span_id, flags, "", False))
 
 
 def _draw_ids(*sizes: int) -> bytes:

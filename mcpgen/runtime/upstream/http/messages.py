@@ -20,7 +20,7 @@ class ClientCertificate:
     key_file: str
 
 
-@dataclass(slots=True)  # to construct a frozen one takes five times as long
+@dataclass(slots=True)  # to construct a frozen one takes several times as long
 class HttpRequest:
     """A request as it is sent; not to be changed. A sender adds only `Host` and framing.
 
