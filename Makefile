@@ -40,7 +40,7 @@ help:
 	@echo 'make fuzz             random frames, API responses and documents for an hour; a table'
 	@echo 'make bench-compare BASE=FOLDER  server CPU per call beside that of another source tree'
 	@echo 'make bench-instructions BASE=FOLDER  instructions per call beside those of another source tree (valgrind)'
-	@echo 'make bench-telemetry  server CPU per call with OpenTelemetry beside that without'
+	@echo 'make bench-telemetry  instructions per call with OpenTelemetry beside those without'
 	@echo 'make load             200 users over two replicas for half an hour, with faults; a table'
 	@echo 'make kills            50 kills of replicas under load: no finished call is lost; a table'
 	@echo 'make image            the image of a generated server, built without network access and run'
