@@ -4,7 +4,7 @@ The servers of `tests/validate` are subclasses; a broken one overrides one value
 Only small modules of the standard library are imported: a test starts many of these processes.
 
 `Server.receive` is a generator. It yields messages to send and numbers, which are seconds to wait.
-A request that it yields evaluates to the client's response. Who drives it is in stdio.py, http.py.
+An `Ask` that it yields evaluates to the client's response. Who drives it is in stdio.py, http.py.
 """
 
 import json
@@ -56,6 +56,10 @@ class RpcError(Exception):
         self.code, self.message, self.data = code, message, data
 
 
+class Ask(dict):
+    """A request of the server, for whose answer the generator waits."""
+
+
 class EndOfInputError(Exception):
     """Thrown into running generators when the client has closed its side of the pipe."""
 
@@ -94,8 +98,8 @@ def key_of(request_id):
 
 
 def is_request(message):
-    """Whether the server expects an answer to this message of its own."""
-    return isinstance(message, dict) and "method" in message and "id" in message
+    """Whether a JSON value is a request."""
+    return isinstance(message, dict) and "method" in message and message.get("id") is not None
 
 
 class Protocol:
@@ -238,9 +242,13 @@ class Protocol:
         own.capabilities = capabilities
         own.running = session.running
         call = Call(message, own)
+        self.check_log_level(call)
+        return call
+
+    def check_log_level(self, call):
+        """Refuse an unknown log level."""
         if call.log_level is not None and call.log_level not in LEVELS:
             raise RpcError(INVALID_PARAMS, "unknown log level")
-        return call
 
     def refuse_version(self, version):
         """Return the error for a version that is not supported."""
@@ -357,8 +365,10 @@ class Protocol:
     def ask(self, session, method, params=None):
         """Return a request to the client."""
         session.last_request += 1
-        request = {"jsonrpc": "2.0", "id": f"s{session.last_request}", "method": method}
-        return {**request, "params": params} if params is not None else request
+        request = Ask(jsonrpc="2.0", id=f"s{session.last_request}", method=method)
+        if params is not None:
+            request["params"] = params
+        return request
 
     def encode(self, message):
         """Return a message as bytes, in one line."""

@@ -43,7 +43,7 @@ TOOLS = (
         "description": "Count slowly, and report the progress.",
         "inputSchema": {
             "type": "object",
-            "properties": {"steps": {"type": "integer", "minimum": 1, "maximum": 3, "default": 3}},
+            "properties": {"steps": {"type": "integer", "minimum": 2, "maximum": 5}},
             "additionalProperties": False,
         },
         "annotations": READ_ONLY,
@@ -148,7 +148,7 @@ class Server(Protocol):
     """The correct server: every feature, shaped for the revision of the client."""
 
     page_size = 2
-    pause_seconds = 0.1  # between two steps of `count`
+    count_seconds = 0.4  # long enough to be cancelled
 
     # -- lists
 
@@ -244,7 +244,7 @@ class Server(Protocol):
         """Count, with a pause, a progress notification and a log message at each step."""
         steps = int(arguments.get("steps", 3))
         for step in range(1, steps + 1):
-            yield self.pause_seconds
+            yield self.count_seconds / steps
             yield from self.report_progress(call, step, steps)
             yield from self.log(call, "info", f"step {step} of {steps}")
         return {"content": [make_text(f"counted to {steps}")]}

@@ -18,6 +18,7 @@ from tests.validate.servers.core import (
     METHOD_NOT_FOUND,
     MODERN,
     PARSE_ERROR,
+    Ask,
     RpcError,
     Session,
     is_request,
@@ -34,8 +35,9 @@ JSON, EVENTS = "application/json", "text/event-stream"
 class Request:
     """An HTTP request; names of headers are in lower case."""
 
-    def __init__(self, method, target, headers, body):
+    def __init__(self, method, target, headers, body, spellings=()):
         self.method, self.body = method, body
+        self.spellings = spellings  # names of headers as they were sent
         self.path, _, self.query = target.partition("?")
         self.headers = headers  # pairs
 
@@ -418,7 +420,7 @@ class HttpServer(Server):
                     await asyncio.sleep(step)
                     continue
                 self.route(step, stream, session)
-                if is_request(step):
+                if isinstance(step, Ask):
                     answer = asyncio.get_running_loop().create_future()
                     session.waiting[key_of(step["id"])] = answer.set_result
                     value = await answer
@@ -568,7 +570,7 @@ class HttpConnection:
         method, target, _ = first.split(" ", 2)
         pairs = [line.partition(":") for line in lines if ":" in line]
         headers = [(name.strip().lower(), value.strip()) for name, _, value in pairs]
-        request = Request(method, target, headers, b"")
+        request = Request(method, target, headers, b"", [name.strip() for name, _, _ in pairs])
         request.body = await self.reader.readexactly(int(request.get("content-length") or 0))
         return request
 

@@ -8,6 +8,7 @@ import time
 
 from tests.validate.servers.core import (
     PARSE_ERROR,
+    Ask,
     EndOfInputError,
     RpcError,
     Session,
@@ -43,7 +44,7 @@ class Task:
                 self.due = time.monotonic() + step
                 return
             self.loop.write(step)
-            if is_request(step):
+            if isinstance(step, Ask):
                 self.loop.session.waiting[key_of(step["id"])] = self.resume
                 return
 

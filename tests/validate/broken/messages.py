@@ -1,0 +1,157 @@
+"""Faults in JSON-RPC itself: ids, envelopes, notifications, batches, encoding."""
+
+from tests.validate.servers.core import METHOD_NOT_FOUND, RpcError
+from tests.validate.servers.features import Server
+
+
+class NoJsonrpc(Server):
+    """Results lack `jsonrpc`."""
+
+    def make_response(self, call, result):
+        response = super().make_response(call, result)
+        del response["jsonrpc"]
+        return response
+
+
+class ChangedTextIds(Server):
+    """Answers a request whose id is a string with another id."""
+
+    def encode(self, message):
+        is_response = isinstance(message, dict) and "method" not in message
+        if is_response and isinstance(message.get("id"), str):
+            message = {**message, "id": 0}
+        return super().encode(message)
+
+
+class IdsAsText(Server):
+    """Returns numeric ids as strings, in responses to one method."""
+
+    def make_response(self, call, result):
+        response = super().make_response(call, result)
+        if call.method == "prompts/get":
+            response["id"] = str(call.id)
+        return response
+
+
+class AllIdsAsText(Server):
+    """Returns every id as a string, that of the handshake too."""
+
+    def make_response(self, call, result):
+        return {**super().make_response(call, result), "id": str(call.id)}
+
+
+class NullIdOfReadableRequests(Server):
+    """Answers an unknown method with the id null."""
+
+    def make_error(self, request_id, error):
+        response = super().make_error(request_id, error)
+        if error.code == METHOD_NOT_FOUND:
+            response["id"] = None
+        return response
+
+
+class NullIdOfUnreadableRequests(Server):
+    """Answers text that is not JSON with the id null, which the schema forbids."""
+
+    def make_error(self, request_id, error):
+        return {"id": None, **super().make_error(request_id, error)}
+
+
+class ErrorBesideResult(Server):
+    """Results have an `error` beside them, null."""
+
+    def make_response(self, call, result):
+        return {**super().make_response(call, result), "error": None}
+
+
+class ErrorsWithoutMessage(Server):
+    """Errors lack `message`."""
+
+    def make_error(self, request_id, error):
+        response = super().make_error(request_id, error)
+        del response["error"]["message"]
+        return response
+
+
+class ErrorCodesAsText(Server):
+    """The codes of errors are names."""
+
+    def make_error(self, request_id, error):
+        response = super().make_error(request_id, error)
+        response["error"]["code"] = "ERR_" + str(error.code)
+        return response
+
+
+class AnswersNotifications(Server):
+    """Answers every notification with an empty result."""
+
+    def receive_notification(self, message, session):
+        yield from super().receive_notification(message, session)
+        yield {"jsonrpc": "2.0", "id": 0, "result": {}}
+
+
+class RefusesUnknownNotifications(Server):
+    """Answers a notification that it does not know with an error."""
+
+    def receive_notification(self, message, session):
+        yield from super().receive_notification(message, session)
+        if message["method"] not in ("notifications/initialized", "notifications/cancelled"):
+            yield self.make_error(None, RpcError(METHOD_NOT_FOUND, "unknown notification"))
+
+
+class ReusedRequestIds(Server):
+    """Sends a ping before the result of each tool call, with the same id every time."""
+
+    def call_add(self, call, arguments):
+        yield {"jsonrpc": "2.0", "id": "ping", "method": "ping"}
+        return super().call_add(call, arguments)
+
+
+class NullRequestId(Server):
+    """Sends a ping with the id null."""
+
+    def call_add(self, call, arguments):
+        yield {"jsonrpc": "2.0", "id": None, "method": "ping"}
+        return super().call_add(call, arguments)
+
+
+class NoBatches(Server):
+    """Refuses batches of 2025-03-26."""
+
+    def allows_batches(self, session):
+        return False
+
+
+class BatchesAfterTheirTime(Server):
+    """Accepts batches on every revision."""
+
+    def allows_batches(self, session):
+        return True
+
+
+class InitializeInBatch(Server):
+    """Accepts `initialize` inside a batch."""
+
+    def allows_batches(self, session):
+        return session.revision in ("", "2025-03-26")
+
+    def receive_in_batch(self, message, session):
+        yield from self.receive(message, session)
+
+
+class Latin1(Server):
+    """Writes text that is not ASCII in Latin-1."""
+
+    def read_known(self, uri):
+        found = super().read_known(uri)
+        return {**found, "text": "Grüße"} if uri == "memo://hello" else found
+
+    def encode(self, message):
+        return super().encode(message).decode().encode("latin-1")
+
+
+class InvalidMetaKeys(Server):
+    """The `_meta` of tool results has a key that the grammar of keys forbids."""
+
+    def call_add(self, call, arguments):
+        return {**super().call_add(call, arguments), "_meta": {"-cost per call-": 1}}

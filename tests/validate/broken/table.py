@@ -1,0 +1,340 @@
+"""The broken servers: what each violates, the finding that it must get, and its highest score.
+
+A server with a fault that concerns different requirements in different revisions has several rows.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NamedTuple
+
+from tests.validate.servers.core import LEGACY, MODERN
+
+R24, R25, R06, R11 = LEGACY
+R26 = MODERN
+MUST, SHOULD = 59, 99  # the highest scores of a server that violates a requirement of this level
+
+
+class Broken(NamedTuple):
+    """A server and what the validator must find.
+
+    `runs` are pairs of transport and revision; the first is part of `make test`. `rows` are those
+    of requirements.tsv that it violates. One of `findings` must be reported; those of `also` may
+    be, because they follow from the fault.
+    """
+
+    server: str
+    runs: tuple[tuple[str, str], ...]
+    rows: tuple[str, ...]
+    findings: tuple[str, ...]
+    max_score: int
+    also: tuple[str, ...] = ()
+
+    @property
+    def module(self) -> str:
+        """The module of the server."""
+        return f"tests.validate.broken.{self.server.partition('.')[0]}"
+
+    @property
+    def class_name(self) -> str:
+        """The class of the server."""
+        return self.server.partition(".")[2]
+
+    def load(self) -> type[Any]:
+        """Return the class of the server."""
+        found: type[Any] = getattr(importlib.import_module(self.module), self.class_name)
+        return found
+
+
+def must(server: str, on: str, rows: str, findings: str, also: str = "") -> Broken:
+    """Return a row of a server that violates a MUST.
+
+    `on` names transports and revisions: "stdio http: 2025-11-25 2026-07-28".
+    """
+    return _make(server, on, rows, findings, also, MUST)
+
+
+def should(server: str, on: str, rows: str, findings: str, also: str = "") -> Broken:
+    """Return a row of a server that violates a SHOULD alone."""
+    return _make(server, on, rows, findings, also, SHOULD)
+
+
+def _make(
+    server: str, on: str, rows: str, findings: str, also: str, max_score: int
+) -> Broken:
+    transports, _, revisions = on.partition(": ")
+    runs = [(each, revision) for revision in revisions.split() for each in transports.split()]
+    return Broken(
+        server,
+        tuple(runs),
+        tuple(rows.split()),
+        tuple(findings.split()),
+        max_score,
+        tuple(also.split()),
+    )
+
+
+_ALL = "2025-11-25 2026-07-28 2025-06-18 2025-03-26 2024-11-05"
+_LEGACY = "2025-11-25 2025-06-18 2025-03-26 2024-11-05"
+_NEW = "2025-11-25 2026-07-28"
+_STRUCTURED = "2025-06-18 2025-11-25 2026-07-28"
+
+MESSAGES = (
+    must("messages.NoJsonrpc", f"stdio: {_ALL}", "L001 N002", "jsonrpc-2.0", "frame-schema"),
+    must("messages.ChangedTextIds", f"stdio: {_NEW} {R06}", "L002 N002", "id-echo", "response-ids"),
+    must("messages.IdsAsText", f"stdio: {_ALL}", "L002 N002", "response-ids id-echo", "prompts-available"),
+    must("messages.AllIdsAsText", f"stdio: {_NEW}", "L002 N002", "response-ids id-echo", "*"),
+    must("messages.NullIdOfReadableRequests", f"stdio: {_NEW} {R06}", "L002 N002", "response-ids id-echo no-null-id unknown-method-rejected", "no-null-id unknown-method-rejected frame-schema response-ids"),
+    should("messages.NullIdOfUnreadableRequests", f"stdio: {_NEW}", "L002 N002", "no-null-id", "frame-schema"),
+    must("messages.ErrorBesideResult", f"stdio: {_NEW} {R24}", "L003 N003", "response-shape", "frame-schema"),
+    must("messages.ErrorsWithoutMessage", f"stdio: {_NEW} {R24}", "L003 N003", "response-shape", "frame-schema"),
+    must("messages.ErrorCodesAsText", f"stdio: {R11} {R26} {R24}", "L003 N003", "response-shape", "*"),
+    must("messages.AnswersNotifications", f"stdio: {R11} {R26} {R24}", "L004 N006", "notifications-unanswered response-ids", "stray-cancellations-ignored response-ids cancelled-call-unanswered-modern"),
+    must("messages.RefusesUnknownNotifications", f"stdio: {R11} {R26} {R24}", "L004 N006", "notifications-unanswered", "frame-schema"),
+    must("messages.ReusedRequestIds", f"stdio: {R11} {R24}", "L005", "server-request-ids"),
+    must("messages.NullRequestId", f"stdio: {R11} {R24}", "L005", "server-request-ids", "frame-schema notifications-without-id"),
+    must("messages.NoBatches", f"stdio: {R25}", "L006", "batch-accepted"),
+    must("messages.Latin1", f"stdio: {_NEW}", "L009 N002", "utf-8", "stdout-only-messages resources-readable resource-contents"),
+    must("messages.InvalidMetaKeys", f"stdio: {R06} {R11} {R26}", "L010 N019", "meta-keys"),
+)  # fmt: skip
+
+LIFECYCLE = (
+    must("lifecycle.EchoesVersion", f"stdio: {R11} {R24}", "L019", "version-fallback"),
+    should("lifecycle.OffersOldestVersion", f"stdio: {R11}", "L020", "version-fallback-latest"),
+    must("lifecycle.NoServerInfo", f"stdio: {R11} {R24}", "L017", "initialize-result", "frame-schema"),
+    must("lifecycle.NoServerVersion", f"stdio: {R11} {R24}", "L017", "initialize-result", "frame-schema"),
+    must("lifecycle.NoCapabilities", f"stdio: {R11} {R24}", "L017", "initialize-result", "*"),
+    should("lifecycle.RequestBeforeInitialized", f"stdio: {R11} {R24}", "L021", "no-early-requests"),
+    must("lifecycle.PingUnknown", f"stdio: {R11} {R24}", "L026", "ping-answered"),
+    must("lifecycle.PingWithResult", f"stdio: {R11} {R24}", "L026", "ping-answered"),
+    must("lifecycle.UndeclaredTools", f"stdio: {_NEW} {R24}", "L073 N088", "tools-capability"),
+    must("lifecycle.UndeclaredResources", f"stdio: {_NEW} {R24}", "L088 N100", "resources-capability"),
+    must("lifecycle.UndeclaredPrompts", f"stdio: {_NEW} {R24}", "L096 N108", "prompts-capability"),
+    must("lifecycle.UndeclaredCompletions", f"stdio: {_NEW} {R25}", "L104 N114", "completions-capability"),
+    must("lifecycle.DeclaredToolsMissing", f"stdio: {_NEW} {R24}", "L073 N088", "tools-capability", "*"),
+    must("lifecycle.DeclaredResourcesMissing", f"stdio: {_NEW} {R24}", "L088 N100", "resources-capability", "*"),
+    must("lifecycle.DeclaredPromptsMissing", f"stdio: {_NEW} {R24}", "L096 N108", "prompts-capability", "*"),
+    must("lifecycle.UndeclaredListChanged", f"stdio: {R11} {R06}", "L023", "client-capabilities-respected"),
+    must("lifecycle.DiscoverWithoutVersions", f"stdio: {R26}", "N021", "discover-result", "frame-schema"),
+    must("lifecycle.DiscoverWithoutCapabilities", f"stdio: {R26}", "N021", "discover-result", "*"),
+    should("lifecycle.NoHintInInitialize", f"stdio: {R26}", "N022", "initialize-names-versions"),
+)  # fmt: skip
+
+STDIO = (
+    must("stdio.Banner", f"stdio: {_NEW} {R24}", "L041 N030", "stdout-only-messages"),
+    must("stdio.PrintsInCalls", f"stdio: {_NEW} {R24}", "L041 N030", "stdout-only-messages"),
+    must("stdio.PrettyPrinted", f"stdio: {_NEW} {R24}", "L040 N030", "stdout-only-messages", "prompts-available"),
+    must("stdio.TwoMessagesInOneLine", f"stdio: {_NEW} {R24}", "L040 N030", "stdout-only-messages"),
+    must("stdio.DiesOfUnknownCancellation", f"stdio: {_NEW} {R24}", "L030 N075", "stray-cancellations-ignored"),
+    must("stdio.DiesOfUnknownMethod", f"stdio: {_NEW} {R24}", "L001 N001", "unknown-method-rejected", "unknown-method-code"),
+    should("stdio.IgnoresEndOfInput", f"stdio: {R26}", "N033", "exit-at-end-of-input"),
+)  # fmt: skip
+
+DURING_CALLS = (
+    should("during_calls.RespondsAfterCancellation", f"stdio: {_LEGACY}", "L029", "cancelled-call-unanswered"),
+    must("during_calls.RespondsAfterCancellation", f"stdio: {R26}", "N032", "cancelled-call-unanswered-modern"),
+    should("during_calls.ErrorAfterCancellation", f"stdio: {R11} {R24}", "L029", "cancelled-call-unanswered"),
+    must("during_calls.ErrorAfterCancellation", f"stdio: {R26}", "N032", "cancelled-call-unanswered-modern"),
+    must("during_calls.DecreasingProgress", f"stdio: {_ALL}", "L035 N077", "progress-increases"),
+    must("during_calls.RepeatedProgress", f"stdio: {_NEW}", "L035 N077", "progress-increases"),
+    must("during_calls.ProgressAfterResponse", f"stdio: {_ALL}", "L036 N077", "progress-stops"),
+    must("during_calls.ChangedProgressToken", f"stdio: {_ALL}", "L034 N077", "progress-tokens"),
+    must("during_calls.UnaskedProgress", f"stdio: {_NEW} {R24}", "L034 N077", "progress-tokens"),
+    must("during_calls.UndeclaredLogging", f"stdio: {_ALL}", "L108 N080", "logging-declared"),
+    must("during_calls.LogsBelowLevel", f"stdio: {R26}", "N079", "logs-requested"),
+    must("during_calls.LogsUnasked", f"stdio: {R26}", "N079", "logs-requested"),
+    should("during_calls.UnknownLevelAccepted", f"stdio: {_NEW} {R24}", "L109 N081", "log-level-code"),
+    should("during_calls.UndeclaredSampling", f"stdio: {R25} {R24}", "L022", "client-capabilities-respected-earlier"),
+    must("during_calls.UndeclaredSampling", f"stdio: {R11} {R06}", "L023", "client-capabilities-respected"),
+    must("during_calls.UndeclaredRoots", f"stdio: {R11} {R06}", "L023", "client-capabilities-respected"),
+    must("during_calls.UndeclaredUrlElicitation", f"stdio: {R11}", "L123", "elicitation-modes"),
+    must("during_calls.ElicitationWithoutMessage", f"stdio: {R11} {R06}", "L124", "elicitation-shape", "frame-schema"),
+    must("during_calls.AsksForPassword", f"stdio: {_STRUCTURED}", "L120 N117", "elicitation-without-secrets"),
+    must("during_calls.UndeclaredSamplingTools", f"stdio: {R11}", "L116", "sampling-tools"),
+    must("during_calls.UrlElicitationErrorWithoutData", f"stdio: {R11}", "L126", "url-elicitation-errors"),
+)  # fmt: skip
+
+TOOLS = (
+    must("tools.NullInputSchema", f"stdio: {_ALL}", "L082 N091", "frame-schema", "tool-schemas-valid tool-schemas-valid-earlier"),
+    must("tools.TextInputSchema", f"stdio: {_ALL}", "L082 N091", "frame-schema", "tool-schemas-valid tool-schemas-valid-earlier"),
+    must("tools.UntypedInputSchema", f"stdio: {_ALL}", "L082 N091", "frame-schema", "tool-schemas-valid tool-schemas-valid-earlier"),
+    must("tools.InvalidInputSchema", f"stdio: {_NEW}", "L014 N025", "tool-schemas-valid"),
+    should("tools.InvalidInputSchema", f"stdio: {R06} {R24}", "", "tool-schemas-valid-earlier"),
+    must("tools.InvalidRequired", f"stdio: {_NEW}", "L014 N025", "tool-schemas-valid", "frame-schema"),
+    must("tools.InvalidOutputSchema", f"stdio: {_NEW}", "L014 N025", "tool-schemas-valid"),
+    should("tools.IllegalName", f"stdio: {_NEW}", "L084 N092", "tool-names"),
+    should("tools.LongName", f"stdio: {_NEW}", "L083 N092", "tool-names"),
+    should("tools.DuplicateNames", f"stdio: {_NEW}", "L086 N092", "tool-names-unique"),
+    must("tools.NoToolName", f"stdio: {_NEW} {R24}", "L001 N001", "frame-schema"),
+    must("tools.ChangingTools", f"stdio: {R26}", "N088", "tools-same-everywhere"),
+    should("tools.ShuffledTools", f"stdio: {R26}", "N089", "tools-order"),
+    must("tools.WrongStructuredContent", f"stdio: {_STRUCTURED}", "L079 N095", "structured-content"),
+    must("tools.NoStructuredContent", f"stdio: {_STRUCTURED}", "L079 N095", "structured-content"),
+    must("tools.ListAsStructuredContent", f"stdio: {R11} {R06}", "L001", "frame-schema"),
+    should("tools.NoTextMirror", f"stdio: {_STRUCTURED}", "L080 N096", "structured-content-text"),
+    should("tools.UnknownToolAsResult", f"stdio: {_NEW} {R24}", "L087 N099", "unknown-tool-code"),
+    should("tools.UnknownToolCode", f"stdio: {_NEW} {R24}", "L087 N099", "unknown-tool-code"),
+    must("tools.ArgumentsUnchecked", f"stdio: {_ALL}", "L075 N098", "tool-arguments-validated"),
+    should("tools.ArgumentErrorsAsErrors", f"stdio: {_NEW}", "L087 N099", "tool-argument-errors"),
+    must("tools.NoContent", f"stdio: {R11} {R26} {R24}", "L001 N001", "frame-schema"),
+    must("tools.IsErrorAsText", f"stdio: {_NEW} {R24}", "L001 N001", "frame-schema"),
+    must("tools.AudioTooEarly", f"stdio: {R24}", "L001", "frame-schema"),
+    must("tools.LinkTooEarly", f"stdio: {R25} {R24}", "L001", "frame-schema"),
+    must("tools.ImageWithoutType", f"stdio: {_NEW} {R24}", "L001 N001", "frame-schema", "content-encoding"),
+    should("tools.EmbeddedResourceWithoutResources", f"stdio: {_STRUCTURED}", "L081 N097", "embedded-resources"),
+    must("tools.TaskWithoutCapability", f"stdio: {R11}", "L131", "task-ignored", "frame-schema"),
+    must("tools.HeaderOfNumber", f"stdio: {R26}", "N093", "header-annotations"),
+    must("tools.HeaderWithSpace", f"stdio: {R26}", "N093", "header-annotations"),
+    must("tools.HeaderTwice", f"stdio: {R26}", "N093", "header-annotations"),
+)  # fmt: skip
+
+OFFERS = (
+    must("offers.EmptyContents", f"stdio: {R26}", "N103", "missing-resource-not-empty", "resource-not-found-code-modern"),
+    should("offers.EmptyContents", f"stdio: {_LEGACY}", "L091", "resource-not-found-code"),
+    should("offers.ReadsAnyUri", f"stdio: {R11} {R24}", "L091", "resource-not-found-code", "resource-uris-validated"),
+    should("offers.NotFoundAsInternalError", f"stdio: {R11} {R24}", "L091", "resource-not-found-code"),
+    must("offers.LegacyNotFoundCode", f"stdio: {R26}", "N009 N102", "error-codes resource-not-found-code-modern", "error-codes resource-not-found-code-modern own-error-codes"),
+    must("offers.InvalidBlob", f"stdio: {_ALL}", "L094 N106", "resource-contents content-encoding", "content-encoding"),
+    must("offers.ContentsWithoutUri", f"stdio: {_NEW} {R24}", "L001 N001", "frame-schema"),
+    must("offers.InvalidUri", f"stdio: {_STRUCTURED}", "L095 N105", "resource-uris"),
+    must("offers.SubscribeUnknown", f"stdio: {R11} {R24}", "L088", "resource-subscriptions"),
+    should("offers.UnknownPromptAccepted", f"stdio: {_NEW} {R24}", "L101 N111", "unknown-prompt-code", "prompt-arguments-required"),
+    should("offers.MissingArgumentAccepted", f"stdio: {_NEW} {R24}", "L101 N111", "prompt-arguments-required"),
+    should("offers.PromptCodeZero", f"stdio: {_NEW} {R24}", "L101 N111", "unknown-prompt-code", "prompt-arguments-required"),
+    must("offers.UndefinedCode", f"stdio: {R26}", "N008", "error-codes", "unknown-prompt-code prompt-arguments-required"),
+    must("offers.UrlElicitationCode", f"stdio: {R26}", "N009", "error-codes", "unknown-prompt-code prompt-arguments-required"),
+    should("offers.ImplementationCode", f"stdio: {R26}", "N010", "own-error-codes", "unknown-prompt-code prompt-arguments-required"),
+    must("offers.PromptImageNotBase64", f"stdio: {_ALL}", "L098 N110", "content-encoding"),
+    must("offers.PromptImageWithoutType", f"stdio: {_NEW} {R24}", "L098 N110", "content-encoding frame-schema", "frame-schema"),
+    must("offers.PromptAudioNotBase64", f"stdio: {_NEW} {R25}", "L099 N110", "content-encoding"),
+    must("offers.PromptAudioType", f"stdio: {_NEW} {R25}", "L099 N110", "content-encoding"),
+    must("offers.PromptResourceWithoutUri", f"stdio: {_ALL}", "L100 N110", "content-encoding frame-schema", "frame-schema"),
+    must("offers.PromptRole", f"stdio: {_NEW} {R24}", "L001 N001", "frame-schema"),
+    must("offers.TooManyValues", f"stdio: {_NEW} {R25}", "L107 N116", "completion-values", "frame-schema"),
+    should("offers.UnknownReferenceAccepted", f"stdio: {_NEW} {R25}", "L105 N115", "completion-reference-code"),
+    must("offers.CompletionAsList", f"stdio: {_NEW} {R25}", "L001 N001", "frame-schema", "completions-capability completion-values"),
+    should("offers.InvalidCursorAccepted", f"stdio: {_NEW} {R24}", "L112 N087", "invalid-cursor-code"),
+    should("offers.InvalidCursorCode", f"stdio: {_NEW} {R24}", "L112 N087", "invalid-cursor-code"),
+    should("offers.EndlessPages", f"stdio: {_NEW} {R24}", "L112 N087", "cursors-stable"),
+    should("offers.UnstablePages", f"stdio: {_NEW} {R24}", "L112 N087", "cursors-stable"),
+    must("offers.NullCursor", f"stdio: {_NEW} {R24}", "L001 N001", "frame-schema"),
+    must("offers.NumericCursor", f"stdio: {_NEW} {R24}", "L001 N001", "frame-schema"),
+    must("offers.NullDescription", f"stdio: {_NEW} {R24}", "L001 N001", "frame-schema"),
+)  # fmt: skip
+
+MODERN_ONLY = (
+    must("modern.NoResultType", f"stdio http: {R26}", "N004", "result-type", "frame-schema"),
+    must("modern.UnknownResultType", f"stdio: {R26}", "N005", "result-type", "structured-content structured-content-text frame-schema tools-callable"),
+    should("modern.NoServerInfoInMeta", f"stdio: {R26}", "N017", "server-info"),
+    must("modern.NoCacheHints", f"stdio: {R26}", "N084", "cache-hints", "frame-schema"),
+    must("modern.UnknownCacheScope", f"stdio: {R26}", "N084", "cache-hints", "frame-schema"),
+    must("modern.NegativeTtl", f"stdio: {R26}", "N084", "cache-hints", "frame-schema"),
+    must("modern.ScopeVariesByPage", f"stdio: {R26}", "N085", "cache-scope-of-pages"),
+    must("modern.VersionNotRequired", f"stdio http: {R26}", "N014", "meta-version-required"),
+    must("modern.CapabilitiesNotRequired", f"stdio http: {R26}", "N014", "meta-required"),
+    must("modern.MetaRefusedAsUnknownMethod", f"stdio: {R26}", "N014", "meta-required meta-version-required", "meta-required meta-version-required"),
+    must("modern.ClientInfoRequired", f"stdio: {R26}", "N015", "client-info-optional"),
+    must("modern.AnyVersionAccepted", f"stdio http: {R26}", "N020", "unsupported-version"),
+    must("modern.UnsupportedVersionCode", f"stdio http: {R26}", "N020", "unsupported-version"),
+    must("modern.UnsupportedVersionWithoutData", f"stdio http: {R26}", "N020", "unsupported-version"),
+    must("modern.RemovedMethodsServed", f"http: {R26}", "N046", "unknown-method-status"),
+    must("modern.SendsRequests", f"stdio http: {R26}", "N007 N030", "no-server-requests"),
+    must("modern.RemembersCapabilities", f"stdio: {R26}", "N011", "input-kinds-declared meta-required"),
+    must("modern.InputWithoutCapability", f"stdio: {R26}", "N016 N061", "input-kinds-declared"),
+    must("modern.MissingCapabilityWithoutData", f"stdio: {R26}", "N016", "missing-capability-error"),
+    must("modern.MissingCapabilityCode", f"stdio: {R26}", "N016", "missing-capability-error"),
+    must("modern.InputForLists", f"stdio: {R26}", "N058", "input-methods"),
+    must("modern.NothingRequired", f"stdio: {R26}", "N059", "input-shape"),
+    must("modern.UnknownInputKind", f"stdio: {R26}", "N060", "input-shape", "frame-schema"),
+    should("modern.MalformedAnswerAccepted", f"stdio: {R26}", "N066", "malformed-answers-refused"),
+    should("modern.MissingAnswerRefused", f"stdio: {R26}", "N068", "missing-answers-asked-again"),
+    must("modern.NoAcknowledgement", f"stdio http: {R26}", "N069", "subscription-acknowledged", "subscription-ids"),
+    must("modern.MessageBeforeAcknowledgement", f"stdio: {R26}", "N069", "subscription-acknowledged"),
+    must("modern.UnrequestedNotifications", f"stdio: {R26}", "N070", "subscription-only-requested"),
+    must("modern.LostSubscriptionId", f"stdio: {R26}", "N071", "subscription-ids", "subscription-acknowledged"),
+    must("modern.SubscriptionIdAsText", f"stdio: {R26}", "N071", "subscription-ids", "subscription-acknowledged"),
+)  # fmt: skip
+
+# The findings are those of the requirements that cover the rows.
+HTTP = (
+    must("http_legacy.OriginUnchecked", f"http: {_ALL}", "L044 L045 N035", ""),
+    must("http_legacy.OriginRefusedWith400", f"http: {_NEW}", "L045 N035", ""),
+    must("http_legacy.NotificationsWith200", f"http: {_NEW} {R25}", "L049 N038", ""),
+    must("http_legacy.NotificationsWithBody", f"http: {_NEW} {R25}", "L049 N038", "", "frame-schema jsonrpc-2.0 response-shape"),
+    must("http_legacy.EventsForNotifications", f"http: {R11} {R25}", "L049", ""),
+    must("http_legacy.RefusalsWith200", f"http: {R11} {R25}", "L050 L070 L068", "", "*"),
+    must("http_legacy.ResponsesAsText", f"http: {_NEW} {R25}", "L051 N039", "", "*"),
+    must("http_legacy.GetAsJson", f"http: {R11} {R25}", "L056", ""),
+    must("http_legacy.GetNotFound", f"http: {R11} {R25}", "L056 L048", ""),
+    must("http_legacy.ResponseOnGetStream", f"http: {R11} {R25}", "L057", "", "*"),
+    must("http_legacy.Broadcast", f"http: {R11} {R25}", "L059", "", "*"),
+    must("http_legacy.SessionConfusion", f"http: {R11}", "L059", "", "*"),
+    must("http_legacy.SameEventIds", f"http: {R11} {R25}", "L060", "", "*"),
+    must("http_legacy.ReplaysEverything", f"http: {R11} {R25}", "L061", "", "*"),
+    must("http_legacy.SessionIdWithSpaces", f"http: {R11} {R25}", "L066", "", "*"),
+    should("http_legacy.CountedSessionIds", f"http: {R11} {R25}", "L065", ""),
+    should("http_legacy.MissingSessionAccepted", f"http: {R11} {R25}", "L067", ""),
+    should("http_legacy.MissingSessionStatus", f"http: {R11} {R25}", "L067", ""),
+    must("http_legacy.UnknownSessionAccepted", f"http: {R11} {R25}", "L068", ""),
+    must("http_legacy.UnknownSessionStatus", f"http: {R11} {R25}", "L068", ""),
+    must("http_legacy.EndedSessionsLive", f"http: {R11} {R25}", "L068", ""),
+    must("http_legacy.AnyVersionHeader", f"http: {R11} {R06}", "L070", ""),
+    should("http_legacy.VersionHeaderRequired", f"http: {R11} {R06}", "L069", ""),
+    should("http_legacy.EndlessStreams", f"http: {R11} {R25}", "L054", ""),
+    should("http_legacy.NoResponseOnStream", f"http: {R11} {R25}", "L052 L053", "", "*"),
+    should("http_legacy.NoPrimingEvent", f"http: {R11}", "L063", ""),
+    must("http_legacy.BatchesRefused", f"http: {R25}", "L006", "batch-accepted"),
+    must("http_legacy.BatchesAfterTheirTime", f"http: {R11} {R06}", "L008", ""),
+    must("http_modern.VersionMismatchAccepted", f"http: {R26}", "N045", ""),
+    must("http_modern.MissingVersionAccepted", f"http: {R26}", "N045 N047", ""),
+    must("http_modern.MissingMethodAccepted", f"http: {R26}", "N048", ""),
+    must("http_modern.MethodMismatchAccepted", f"http: {R26}", "N048", ""),
+    must("http_modern.MissingNameAccepted", f"http: {R26}", "N048", ""),
+    must("http_modern.NameMismatchAccepted", f"http: {R26}", "N048", ""),
+    must("http_modern.NameNotDecoded", f"http: {R26}", "N050", "", "*"),
+    must("http_modern.InvalidBase64Accepted", f"http: {R26}", "N050 N051 N048", ""),
+    must("http_modern.CaseInsensitiveValues", f"http: {R26}", "N049", ""),
+    must("http_modern.CaseSensitiveNames", f"http: {R26}", "N049", ""),
+    must("http_modern.MissingParameterAccepted", f"http: {R26}", "N052", ""),
+    must("http_modern.ParameterMismatchAccepted", f"http: {R26}", "N052", ""),
+    must("http_modern.NullParameterExpected", f"http: {R26}", "N052", "", "*"),
+    should("http_modern.NumbersAsText", f"http: {R26}", "N054", "", "*"),
+    must("http_modern.MismatchCode", f"http: {R26}", "N053 N045 N048", "", "*"),
+    must("http_modern.MismatchStatus", f"http: {R26}", "N053 N045 N048", "", "*"),
+    must("http_modern.UnknownMethodStatus", f"http: {R26}", "N046", ""),
+    must("http_modern.UnknownMethodCode", f"http: {R26}", "N046", "", "unknown-method-code initialize-names-versions"),
+    must("http_modern.MissingMetaStatus", f"http: {R26}", "N014", ""),
+    must("http_modern.UnsupportedVersionStatus", f"http: {R26}", "N020", ""),
+    should("http_modern.MintsSessions", f"http: {R26}", "N055", ""),
+    should("http_modern.GetServed", f"http: {R26}", "N055", ""),
+    must("http_modern.UnrelatedNotifications", f"http: {R26}", "N040", "", "subscription-ids subscription-only-requested"),
+    should("http_modern.BufferedEvents", f"http: {R26}", "N042", ""),
+)  # fmt: skip
+
+SSE = (
+    must("sse.NoEndpointEvent", f"sse: {R24}", "L043", "", "*"),
+    must("sse.UnnamedEvents", f"sse: {R24}", "L043", "", "*"),
+    must("sse.EndpointElsewhere", f"sse: {R24}", "L042 L043", "", "*"),
+    must("sse.OriginUnchecked", f"sse: {R24}", "L044", ""),
+)  # fmt: skip
+
+AUTHORIZATION = (
+    must("authorization.NoMetadataInChallenge", f"http: {R06}", "L150", ""),
+    must("authorization.NoChallenge", f"http: {_STRUCTURED}", "L149 L150 L151 N126 N127", ""),
+    must("authorization.NoAuthorizationServers", f"http: {_STRUCTURED}", "L149 N126", ""),
+    must("authorization.MetadataNotFound", f"http: {_STRUCTURED}", "L149 L151 N126 N127", ""),
+    must("authorization.MetadataOfAnotherServer", f"http: {_STRUCTURED}", "L149 N126", ""),
+    must("authorization.AnyToken", f"http: {_STRUCTURED}", "L148 N129 N131", ""),
+    must("authorization.TokenInQuery", f"http: {_STRUCTURED}", "L148 N129 L153 N130", ""),
+    must("authorization.MissingTokenWith403", f"http: {_STRUCTURED}", "L148 N129 N131", "", "*"),
+    must("authorization.InvalidTokenWith400", f"http: {_STRUCTURED}", "L148 N129 N131", "", "*"),
+    must("authorization.SessionAsCredential", f"http: {R11} {R06}", "L158", ""),
+    should("authorization.NoScopeInChallenge", f"http: {_NEW}", "L155 N128", ""),
+    should("authorization.OfflineAccess", f"http: {R26}", "N128", ""),
+    must("authorization.TokenInLog", f"http: {_NEW}", "L111 N083", ""),
+)  # fmt: skip
+
+BROKEN = (
+    *MESSAGES, *LIFECYCLE, *STDIO, *DURING_CALLS, *TOOLS, *OFFERS, *MODERN_ONLY, *HTTP, *SSE,
+    *AUTHORIZATION,
+)  # fmt: skip
