@@ -36,7 +36,7 @@ def write_bug_report(traceback: str) -> str:
 # Each is a module of its own. The help lists them in this order.
 _COMMANDS = tuple(
     """
-    new generate pull source check changelog override eject ack tools call mock test schema
+    new generate pull source check changelog override eject ack tools call mock test validate schema
     overlay ws
     """.split()
 )

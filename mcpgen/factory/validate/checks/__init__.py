@@ -1,0 +1,1 @@
+"""The checks of requirements, one module per area of the protocol."""
