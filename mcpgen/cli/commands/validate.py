@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from mcpgen.cli.options import Server
 from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
 from mcpgen.pipeline.options import Outcome
+
+if TYPE_CHECKING:
+    from mcpgen.factory.wire.targets import Target
 
 
 def validate(
@@ -57,7 +60,7 @@ def validate(
             run.validate(
                 found,
                 revisions=REVISIONS if revision == "all" else (revision,),
-                transports=(transport,) if transport else ("http" if found.url else "stdio",),
+                transports=_choose_transports(found, transport),
                 options=ProbeOptions(allow_writes=allow_writes),
                 progress=progress,
             )
@@ -81,3 +84,11 @@ def validate(
     return printer.finish(
         Outcome.DONE if passed else Outcome.FINDINGS, "passed" if passed else "failed"
     )
+
+
+def _choose_transports(target: Target, name: str) -> tuple[str, ...]:
+    if name and name != "all":
+        return (name,)
+    if target.url:
+        return ("http",)
+    return ("stdio", "http") if target.package is not None else ("stdio",)

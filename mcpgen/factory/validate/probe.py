@@ -52,6 +52,7 @@ class Probe:
         self.transport = transport
         self.recording = recording
         self.options = options
+        self.supported: frozenset[str] = frozenset()  # all revisions of the server
         self.handshake: Reply | None = None
         self.capabilities: JsonObject = {}
         self.lists: dict[str, list[Reply]] = {}  # the pages of each list method

@@ -1,4 +1,4 @@
-"""Examination of a server: which revisions it supports, all checks, and the report of them."""
+"""Examination of a server: which revisions it supports, all checks, and their results."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcpgen.factory.validate.checks.table import ACTIVE, PASSIVE
-from mcpgen.factory.validate.probe import START_SECONDS, Probe, ProbeOptions
+from mcpgen.factory.validate.checks.table import ACTIVE, PASSIVE, PREPARATIONS
+from mcpgen.factory.validate.hosting import host
+from mcpgen.factory.validate.negotiation import Negotiation, negotiate
+from mcpgen.factory.validate.probe import Probe, ProbeOptions
 from mcpgen.factory.validate.requirements import Requirement, read_requirements
 from mcpgen.factory.validate.verdicts import (
     Outcome,
@@ -23,10 +25,13 @@ from mcpgen.factory.wire.connection import (
     UnreachableError,
 )
 from mcpgen.factory.wire.frames import Recording
-from mcpgen.factory.wire.session import REVISIONS, Session
+from mcpgen.factory.wire.session import REVISIONS
 from mcpgen.factory.wire.targets import Target
 
 CHECK_SECONDS: Final = 40.0
+_MAX_EVIDENCE: Final = 6
+# What reading a message of unknown shape can raise.
+_MALFORMED = (LookupError, TypeError, ValueError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,95 +69,125 @@ async def validate(
     options: ProbeOptions | None = None,
     progress: Callable[[str], None] = lambda _step: None,
 ) -> Validation:
-    """Examine a server under each revision that it supports, over each transport."""
+    """Examine a server under each revision that it supports, over each transport.
+
+    What cannot be reached or requires credentials is reported as the trouble of the result.
+    """
     validation = Validation(str(target))
-    chosen = options or ProbeOptions()
     try:
-        for transport in transports:
-            for revision in revisions:
-                progress(f"{revision} over {transport}")
-                await _validate_revision(validation, target, revision, transport, chosen)
+        async with host(target, transports) as targets:
+            for transport, hosted in targets.items():
+                progress(f"supported revisions over {transport}")
+                found = await negotiate(hosted, transport)
+                for revision in revisions:
+                    if revision in found.examined:
+                        progress(f"{revision} over {transport}")
+                        examination = _Examination(
+                            hosted, revision, transport, options or ProbeOptions(), found
+                        )
+                        validation.results += await examination.run()
+                    else:
+                        validation.unsupported.setdefault(revision, found.declined[revision])
     except UnreachableError as error:
         validation.trouble, validation.trouble_kind = str(error), "unreachable"
     except UnauthorizedError as error:
         validation.trouble_kind = "unauthorized"
-        validation.trouble = f"the server requires credentials: {error}"
+        validation.trouble = f"the server requires credentials ({error or 'HTTP 401'})"
+    for revision in validation.revisions:
+        validation.unsupported.pop(revision, None)
     return validation
 
 
-async def _validate_revision(
-    validation: Validation, target: Target, revision: str, transport: str, options: ProbeOptions
-) -> None:
-    recording = Recording(target.secrets)
-    probe = Probe(target, revision, transport, recording, options)
-    try:
-        declined = await find_reason_against(probe)
-        if declined:
-            validation.unsupported[revision] = declined
+class _Examination:
+    """All checks of one revision over one transport."""
+
+    def __init__(
+        self,
+        target: Target,
+        revision: str,
+        transport: str,
+        options: ProbeOptions,
+        negotiation: Negotiation,
+    ) -> None:
+        self._recording = Recording(target.secrets)
+        self._probe = Probe(target, revision, transport, self._recording, options)
+        self._probe.supported = frozenset(negotiation.supported)
+        self._requirements = [
+            it for it in read_requirements().requirement if it.covers(revision, transport)
+        ]
+        self._results: list[Result] = []
+
+    async def run(self) -> list[Result]:
+        """Run active checks, then passive ones on all frames."""
+        probe = self._probe
+        try:
+            try:
+                await probe.inspect_offer()
+            except ConnectionLostError:
+                pass  # the checks report it
+            for requirement in self._requirements:
+                if requirement.id in ACTIVE:
+                    self._add(requirement, await self._run_active(requirement))
+            await self._prepare()
+        finally:
+            await probe.close()
+        received = [
+            frame
+            for frame in self._recording.frames
+            if frame.is_received and frame.revision == probe.revision
+        ]
+        for requirement in self._requirements:
+            if requirement.id in PASSIVE:
+                outcome = self._find_reason_to_skip(requirement)
+                if outcome is None:
+                    try:
+                        outcome = PASSIVE[requirement.id](probe, received)
+                    except _MALFORMED as error:
+                        outcome = _unreadable(error)
+                self._add(requirement, outcome)
+        return self._results
+
+    async def _prepare(self) -> None:
+        """Exchange what only passive checks look at."""
+        if not self._probe.declares("tools"):
             return
-        await probe.inspect_offer()
-        for requirement in read_requirements().requirement:
-            if requirement.covers(revision, transport) and requirement.id in ACTIVE:
-                outcome = await _run_check(probe, requirement)
-                _add(validation, probe, requirement, outcome)
-    finally:
-        await probe.close()
-    received = [frame for frame in recording.frames if frame.is_received]
-    for requirement in read_requirements().requirement:
-        if requirement.covers(revision, transport) and requirement.id in PASSIVE:
-            is_applicable = not requirement.applies_if or probe.declares(requirement.applies_if)
-            outcome = (
-                PASSIVE[requirement.id](probe, received)
-                if is_applicable
-                else skip(f"the server does not declare `{requirement.applies_if}`")
-            )
-            _add(validation, probe, requirement, outcome)
+        for experiment in PREPARATIONS:
+            try:
+                async with asyncio.timeout(CHECK_SECONDS):
+                    await self._probe.once(experiment)
+            except (TimeoutError, ConnectionLostError, UnauthorizedError, *_MALFORMED):
+                continue  # passive checks examine what was exchanged until then
 
+    def _find_reason_to_skip(self, requirement: Requirement) -> Outcome | None:
+        if requirement.applies_if and not self._probe.declares(requirement.applies_if):
+            shown = requirement.applies_if.replace("|", "` or `")
+            return skip(f"the server does not declare `{shown}`")
+        return None
 
-async def find_reason_against(probe: Probe) -> str:
-    """Return why the server does not support the revision of a probe; "" if it does.
+    async def _run_active(self, requirement: Requirement) -> Outcome:
+        outcome = self._find_reason_to_skip(requirement)
+        if outcome is not None:
+            return outcome
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                return await ACTIVE[requirement.id](self._probe)
+        except TimeoutError:
+            return cannot_decide(f"not decided within {CHECK_SECONDS:g} seconds")
+        except (ConnectionLostError, UnreachableError) as error:
+            return Outcome(Verdict.ERROR, f"the connection was lost: {error}")
+        except UnauthorizedError:
+            return leave_untested("the server requires credentials for this request")
+        except _MALFORMED as error:
+            return _unreadable(error)
 
-    Raises:
-        UnreachableError: the server cannot be started, or does not respond at all.
-    """
-    session = Session(await probe.connect(), probe.revision)
-    try:
-        if probe.is_modern:
-            reply = await session.request("server/discover", timeout_seconds=START_SECONDS)
-            result = reply.result or {}
-            if "supportedVersions" in result or "resultType" in result:
-                return ""
-            return "`server/discover` is not supported"
-        reply = await session.request(
-            "initialize", session.initialize_params(), timeout_seconds=START_SECONDS
+    def _add(self, requirement: Requirement, outcome: Outcome) -> None:
+        evidence = self._recording.evidence(outcome.evidence[:_MAX_EVIDENCE])
+        probe = self._probe
+        self._results.append(
+            Result(requirement, probe.revision, probe.transport, outcome, evidence)
         )
-        version = (reply.result or {}).get("protocolVersion")
-        return "" if version == probe.revision else f"the server answered with {version!r}"
-    except ConnectionLostError as error:
-        raise UnreachableError(str(error)) from None
-    finally:
-        await session.connection.close()
 
 
-async def _run_check(probe: Probe, requirement: Requirement) -> Outcome:
-    if requirement.applies_if and not probe.declares(requirement.applies_if):
-        return skip(f"the server does not declare `{requirement.applies_if}`")
-    try:
-        async with asyncio.timeout(CHECK_SECONDS):
-            return await ACTIVE[requirement.id](probe)
-    except TimeoutError:
-        return cannot_decide(f"not decided within {CHECK_SECONDS:g} seconds")
-    except (ConnectionLostError, UnreachableError) as error:
-        return Outcome(Verdict.ERROR, f"the connection was lost: {error}")
-    except UnauthorizedError:
-        return leave_untested("the server requires credentials for this request")
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        # Messages of any shape arrive here; the schema checks report malformed ones.
-        return cannot_decide(f"the messages of the server cannot be read ({error!r})")
-
-
-def _add(validation: Validation, probe: Probe, requirement: Requirement, outcome: Outcome) -> None:
-    evidence = probe.recording.evidence(outcome.evidence[:6])
-    validation.results.append(
-        Result(requirement, probe.revision, probe.transport, outcome, evidence)
-    )
+def _unreadable(error: Exception) -> Outcome:
+    """Return the outcome of a check that met an unexpected shape; schema checks report the shape."""
+    return cannot_decide(f"the messages of the server cannot be read ({error!r})")

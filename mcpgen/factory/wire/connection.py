@@ -123,8 +123,9 @@ class Connection:
         self.recording.add(frame)
         future: asyncio.Future[Frame | None] = asyncio.get_running_loop().create_future()
         pending = Pending(frame, future)
-        if isinstance(decoded, dict) and "method" in decoded and "id" in decoded:
-            self._pending[_key(decoded["id"])] = pending
+        for each in iterate_messages(frame):
+            if "method" in each and "id" in each:
+                self._pending[_key(each["id"])] = pending
         return pending
 
     def receive(

@@ -2,25 +2,170 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Final
 
+from mcpgen.factory.validate.checks.exchange import describe_reply
 from mcpgen.factory.validate.checks.kinds import ActiveCheck, PassiveCheck
-from mcpgen.factory.validate.probe import Probe
-from mcpgen.factory.validate.verdicts import Outcome, fail, succeed
+from mcpgen.factory.validate.checks.messages import check_each, describe_message
+from mcpgen.factory.validate.probe import START_SECONDS, Probe
+from mcpgen.factory.validate.verdicts import Outcome, cannot_decide, fail, skip, succeed
+from mcpgen.factory.wire.frames import Frame
+from mcpgen.factory.wire.session import LEGACY_REVISIONS, Reply
+from mcpgen.jsonschema.types import JsonObject
+
+_UNKNOWN_VERSION: Final = "2099-12-31"
+_SETTLE_SECONDS: Final = 0.5
+_CAPABILITY_OF: Final[Mapping[str, str]] = {
+    "elicitation/create": "elicitation",
+    "roots/list": "roots",
+    "sampling/createMessage": "sampling",
+}
+
+
+async def check_initialize(probe: Probe) -> Outcome:
+    """`initialize` is answered with the version, the capabilities and the server's name."""
+    reply = probe.handshake
+    if reply is None or reply.result is None:
+        frames = reply.frames if reply else []
+        return fail("`initialize` was not answered with a result", frames)
+    result = reply.result
+    info = result.get("serverInfo")
+    if not isinstance(result.get("protocolVersion"), str):
+        return fail("the result of `initialize` has no `protocolVersion`", reply.frames)
+    if not isinstance(result.get("capabilities"), dict):
+        return fail("the result of `initialize` has no `capabilities`", reply.frames)
+    if not isinstance(info, dict):
+        return fail("the result of `initialize` has no `serverInfo`", reply.frames)
+    missing = [key for key in ("name", "version") if not isinstance(info.get(key), str)]
+    if missing:
+        return fail(f"`serverInfo` has no `{missing[0]}`", reply.frames)
+    return succeed()
+
+
+async def check_version_echo(probe: Probe) -> Outcome:
+    """The server answers with the requested version, which it supports."""
+    reply = probe.handshake
+    version = (reply.result or {}).get("protocolVersion") if reply else None
+    if reply is None or version != probe.revision:
+        return fail(
+            f"{probe.revision} was requested and answered with {version!r}",
+            reply.frames if reply else [],
+        )
+    return succeed()
+
+
+async def _ask_unknown_version(probe: Probe) -> Reply:
+    async with probe.fresh(opens=False) as session:
+        return await session.request(
+            "initialize",
+            session.initialize_params(_UNKNOWN_VERSION),
+            timeout_seconds=START_SECONDS,
+        )
+
+
+async def check_version_fallback(probe: Probe) -> Outcome:
+    """An unknown version is answered with one that the server supports."""
+    reply = await probe.once(_ask_unknown_version)
+    if reply.error is not None:
+        # The page that requires another version also shows this error as an example.
+        if reply.code == -32602:
+            return cannot_decide("an unknown version was refused with an error", reply.frames)
+        return fail(f"an unknown version was refused with the error {reply.code}", reply.frames)
+    version = (reply.result or {}).get("protocolVersion")
+    if version == _UNKNOWN_VERSION:
+        return fail(f"the server claims to support the unknown version {version}", reply.frames)
+    if not isinstance(version, str):
+        return fail(f"an unknown version was answered with {describe_reply(reply)}", reply.frames)
+    if version in LEGACY_REVISIONS and version not in probe.supported:
+        return fail(f"the server offers {version}, which it does not support", reply.frames)
+    return succeed()
+
+
+async def check_fallback_is_latest(probe: Probe) -> Outcome:
+    """An unknown version is answered with the latest that the server supports."""
+    reply = await probe.once(_ask_unknown_version)
+    version = (reply.result or {}).get("protocolVersion")
+    if version not in LEGACY_REVISIONS or version not in probe.supported:
+        return cannot_decide("the server offered no version that could be compared", reply.frames)
+    latest = max(it for it in probe.supported if it in LEGACY_REVISIONS)
+    if version != latest:
+        return fail(f"the server offers {version} and supports {latest}", reply.frames)
+    return succeed()
+
+
+async def check_no_early_requests(probe: Probe) -> Outcome:
+    """The server sends no request but `ping` before `notifications/initialized`."""
+    everything: JsonObject = {"roots": {}, "sampling": {}, "elicitation": {}}
+    async with probe.fresh(opens=False, capabilities=everything) as session:
+        reply = await session.request(
+            "initialize", session.initialize_params(), timeout_seconds=START_SECONDS
+        )
+        await asyncio.sleep(_SETTLE_SECONDS)
+        for frame in session.connection.received:
+            if "id" in frame.body and frame.method not in ("", "ping"):
+                return fail(
+                    f"`{frame.method}` was sent before `notifications/initialized`",
+                    [*reply.frames, frame],
+                )
+    return succeed()
+
+
+def check_client_capabilities(probe: Probe, frames: Sequence[Frame]) -> Outcome:
+    """The server asks only for what the client declared in its handshake."""
+    declared: dict[int, JsonObject] = {}
+    for frame in probe.frames:
+        if not frame.is_received and frame.method == "initialize":
+            params = frame.body.get("params", {})
+            declared[frame.connection] = params.get("capabilities", {})
+
+    def check(frame: Frame, message: JsonObject) -> str | None:
+        needed = _CAPABILITY_OF.get(str(message.get("method")))
+        if needed is None:
+            return "" if "result" in message else None
+        if needed in declared.get(frame.connection, {}):
+            return ""
+        return f"{describe_message(frame, message)} needs `{needed}`, which was not declared"
+
+    return check_each(frames, check, "the server sent no message")
 
 
 async def check_ping(probe: Probe) -> Outcome:
     """`ping` is answered with an empty result."""
     reply = await probe.request("ping")
-    if reply.response is None:
-        return fail("no response to `ping`", reply.frames)
     if reply.result is None:
-        return fail("`ping` was answered with an error", reply.frames)
+        return fail(f"`ping` was answered with {describe_reply(reply)}", reply.frames)
     extra = reply.result.keys() - {"_meta"}
     if extra:
         return fail(f"the result of `ping` has members: {', '.join(sorted(extra))}", reply.frames)
     return succeed()
 
 
-ACTIVE: Mapping[str, ActiveCheck] = {"ping-answered": check_ping}
-PASSIVE: Mapping[str, PassiveCheck] = {}
+async def check_subscriptions(probe: Probe) -> Outcome:
+    """`resources/subscribe` and `resources/unsubscribe` answer with a result."""
+    uris = [it["uri"] for it in probe.resources if isinstance(it.get("uri"), str)]
+    if not uris:
+        return skip("the server lists no resource")
+    for method in ("resources/subscribe", "resources/unsubscribe"):
+        reply = await probe.request(method, {"uri": uris[0]})
+        if reply.code == -32601 or reply.response is None:
+            return fail(f"`{method}` was answered with {describe_reply(reply)}", reply.frames)
+        if reply.result is None:
+            return cannot_decide(f"`{method}` was refused for a listed resource", reply.frames)
+    return succeed()
+
+
+ACTIVE: Mapping[str, ActiveCheck] = {
+    "initialize-result": check_initialize,
+    "version-echoed": check_version_echo,
+    "version-fallback": check_version_fallback,
+    "version-fallback-latest": check_fallback_is_latest,
+    "no-early-requests": check_no_early_requests,
+    "ping-answered": check_ping,
+    "resource-subscriptions": check_subscriptions,
+}
+PASSIVE: Mapping[str, PassiveCheck] = {
+    "client-capabilities-respected": check_client_capabilities,
+    "client-capabilities-respected-earlier": check_client_capabilities,
+}

@@ -13,7 +13,7 @@ from mcpgen.factory.wire.stdio import StdioConnection
 _EXIT_SECONDS = 10.0
 
 
-def check_stdout(probe: Probe, frames: Sequence[Frame]) -> Outcome:  # noqa: ARG001
+def check_stdout(probe: Probe, frames: Sequence[Frame]) -> Outcome:
     """Each line of stdout is one JSON-RPC message."""
     for frame in frames:
         if frame.fault:

@@ -2,12 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
-from mcpgen.factory.validate.checks import auth, http, lifecycle, stdio
+from mcpgen.factory.validate.checks import (
+    auth,
+    client_features,
+    exchange,
+    http,
+    lifecycle,
+    lists,
+    messages,
+    modern,
+    prompts,
+    resources,
+    stdio,
+    subscriptions,
+    tasks,
+    tools,
+    utilities,
+)
+from mcpgen.factory.validate.checks.calls import call_tools, call_tools_as_full_client
 from mcpgen.factory.validate.checks.kinds import ActiveCheck, PassiveCheck
+from mcpgen.factory.validate.probe import Probe
 
-_MODULES = (lifecycle, stdio, http, auth)
+_MODULES = (
+    exchange,
+    messages,
+    lifecycle,
+    modern,
+    stdio,
+    tools,
+    resources,
+    prompts,
+    lists,
+    utilities,
+    client_features,
+    subscriptions,
+    tasks,
+    http,
+    auth,
+)
+
+# Exchanges that passive checks examine, besides those of active checks.
+PREPARATIONS: tuple[Callable[[Probe], Awaitable[object]], ...] = (
+    call_tools,
+    call_tools_as_full_client,
+)
 
 ACTIVE: Mapping[str, ActiveCheck] = {
     requirement: check for module in _MODULES for requirement, check in module.ACTIVE.items()

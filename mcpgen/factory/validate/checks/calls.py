@@ -1,0 +1,169 @@
+"""Calls of tools that are read-only, which several checks examine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcpgen.factory.validate.arguments import (
+    NoArgumentsError,
+    make_arguments,
+    make_invalid_arguments,
+)
+from mcpgen.factory.validate.probe import Probe
+from mcpgen.factory.wire.session import Answer, Reply, Session
+from mcpgen.jsonschema.types import JsonObject
+
+MAX_TOOLS: Final = 10
+_INVALID_CALLS: Final = 4
+_ASKING_CALLS: Final = 6
+CALL_SECONDS: Final = 10.0
+_CLIENT: Final[JsonObject] = {
+    "elicitation": {"form": {}, "url": {}},
+    "roots": {},
+    "sampling": {},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool and the reply; `seconds` is how long it took."""
+
+    tool: JsonObject
+    arguments: JsonObject
+    reply: Reply
+    seconds: float
+    fault: str = ""  # what is wrong with the arguments; "" if they are valid
+
+    @property
+    def name(self) -> str:
+        """The name of the tool."""
+        return str(self.tool["name"])
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the tool reported an error in its result."""
+        return bool((self.reply.result or {}).get("isError"))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the reply is a final result, error or not."""
+        result = self.reply.result
+        return result is not None and result.get("resultType", "complete") == "complete"
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Calls of several tools, and why others were not called."""
+
+    made: list[Call]
+    reason: str  # why there are none
+
+
+def callable_tools(probe: Probe) -> list[JsonObject]:
+    """Return tools that may be called: with a name, and read-only unless writes are allowed.
+
+    Tools with an output schema come first, because their results tell more.
+    """
+    found = [tool for tool in probe.tools if isinstance(tool.get("name"), str)]
+    if not probe.options.allow_writes:
+        found = [tool for tool in found if is_read_only(tool)]
+    needs_task = [tool for tool in found if _task_support(tool) == "required"]
+    usable = [tool for tool in found if tool not in needs_task]
+    return sorted(usable, key=lambda tool: "outputSchema" not in tool)
+
+
+def is_read_only(tool: JsonObject) -> bool:
+    """Whether the annotations of a tool say that it changes nothing."""
+    annotations = tool.get("annotations")
+    return isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
+
+
+def _task_support(tool: JsonObject) -> Any:
+    execution = tool.get("execution")
+    return execution.get("taskSupport") if isinstance(execution, dict) else None
+
+
+async def call_tools(probe: Probe) -> Calls:
+    """Call read-only tools once each with valid arguments, without any client capability."""
+    session = await probe.shared()
+    made: list[Call] = []
+    reasons: list[str] = []
+    for tool in callable_tools(probe):
+        if len(made) >= MAX_TOOLS:
+            break
+        try:
+            made.append(await call_tool(session, tool, make_arguments(tool)))
+        except NoArgumentsError as error:
+            reasons.append(f"`{tool['name']}`: {error}")
+    return Calls(made, explain_no_calls(probe, reasons))
+
+
+def explain_no_calls(probe: Probe, reasons: list[str]) -> str:
+    """Say why no tool was called."""
+    if not probe.tools:
+        return "the server lists no tool"
+    if reasons:
+        return reasons[0]
+    return "no tool is marked as read-only (`annotations.readOnlyHint`); --allow-writes calls all"
+
+
+async def call_tools_wrongly(probe: Probe) -> Calls:
+    """Call read-only tools with arguments that their schemas reject."""
+    session = await probe.shared()
+    made: list[Call] = []
+    for tool in callable_tools(probe):
+        if len(made) >= _INVALID_CALLS:
+            break
+        found = make_invalid_arguments(tool)
+        if found is not None:
+            arguments, fault = found
+            made.append(await call_tool(session, tool, arguments, fault))
+    return Calls(made, "no read-only tool has a schema that certainly rejects some arguments")
+
+
+async def call_tools_as_full_client(probe: Probe) -> Calls:
+    """Call read-only tools as a client that declares elicitation, roots and sampling.
+
+    Requests of the server are answered, so that its calls complete.
+    """
+    made: list[Call] = []
+    answers: dict[str, Answer] = {
+        "elicitation/create": lambda _params: {"action": "decline"},
+        "roots/list": lambda _params: {"roots": []},
+        "sampling/createMessage": lambda _params: {
+            "role": "assistant",
+            "content": {"type": "text", "text": "mcpgen"},
+            "model": "mcpgen",
+            "stopReason": "endTurn",
+        },
+    }
+    async with probe.fresh(capabilities=_CLIENT, answers=answers) as session:
+        listed, _ = await session.list_all("tools/list", "tools")
+        tools = [tool for tool in listed if isinstance(tool, dict) and "name" in tool]
+        new = {tool.get("name") for tool in probe.tools}
+        usable = [it for it in tools if probe.options.allow_writes or is_read_only(it)]
+        # Tools that only appear for such a client are the likeliest to ask it something.
+        for tool in sorted(usable, key=lambda it: it["name"] in new)[:_ASKING_CALLS]:
+            if _task_support(tool) == "required":
+                continue
+            try:
+                made.append(await call_tool(session, tool, make_arguments(tool)))
+            except NoArgumentsError:
+                continue
+    return Calls(made, explain_no_calls(probe, []))
+
+
+async def call_tool(
+    session: Session, tool: JsonObject, arguments: JsonObject, fault: str = ""
+) -> Call:
+    """Call a tool with a progress token and return the reply."""
+    loop_time = session.connection.recording.clock
+    began = loop_time()
+    reply = await session.request(
+        "tools/call",
+        {"name": tool["name"], "arguments": arguments},
+        meta={"progressToken": f"progress-{session.last_id + 1}"},
+        timeout_seconds=CALL_SECONDS,
+    )
+    return Call(tool, arguments, reply, loop_time() - began, fault)
