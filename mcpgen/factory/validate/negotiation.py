@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcpgen.factory.validate.probe import START_SECONDS, Probe, ProbeOptions
+from mcpgen.factory.validate.probe import START_SECONDS, Knowledge, Probe, ProbeOptions
 from mcpgen.factory.wire.connection import ConnectionLostError, UnreachableError
 from mcpgen.factory.wire.frames import Recording
 from mcpgen.factory.wire.session import LEGACY_REVISIONS, MODERN, REVISIONS, Reply, Session
@@ -49,7 +49,8 @@ async def negotiate(target: Target, transport: str) -> Negotiation:
         if not first <= revision <= last:
             found.declined[revision] = f"it is not defined for {transport}"
             continue
-        probe = Probe(target, revision, transport, Recording(target.secrets), ProbeOptions())
+        recording = Recording(target.secrets)
+        probe = Probe(target, revision, transport, recording, ProbeOptions(), Knowledge())
         try:
             reason, answered = await _ask(probe, is_patient=not found.supported)
         except ConnectionLostError as error:

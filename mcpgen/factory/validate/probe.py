@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from mcpgen.factory.wire.connection import Connection, ConnectionLostError
@@ -32,6 +32,15 @@ class ProbeOptions:
     timeout_seconds: float = 8.0  # for each response
 
 
+@dataclass(slots=True)
+class Knowledge:
+    """What is known of a server from other revisions."""
+
+    supported: frozenset[str] = frozenset()  # revisions over the same transport
+    read_only: set[str] = field(default_factory=set)  # tools; 2024-11-05 cannot say which are
+    slow: set[str] = field(default_factory=set)  # tools that did not answer in time
+
+
 class Probe:
     """A server under one revision and one transport.
 
@@ -46,13 +55,14 @@ class Probe:
         transport: str,
         recording: Recording,
         options: ProbeOptions,
+        known: Knowledge,
     ) -> None:
         self.target = target
         self.revision = revision
         self.transport = transport
         self.recording = recording
         self.options = options
-        self.supported: frozenset[str] = frozenset()  # all revisions of the server
+        self.known = known
         self.handshake: Reply | None = None
         self.capabilities: JsonObject = {}
         self.lists: dict[str, list[Reply]] = {}  # the pages of each list method
@@ -73,6 +83,12 @@ class Probe:
     def frames(self) -> list[Frame]:
         """All recorded frames of this revision and transport."""
         return self.recording.frames
+
+    def may_call(self, tool: JsonObject) -> bool:
+        """Whether a tool changes nothing, or writes are allowed."""
+        if self.options.allow_writes or _says_read_only(tool):
+            return True
+        return self.revision == "2024-11-05" and tool.get("name") in self.known.read_only
 
     def declares(self, path: str) -> bool:
         """Whether the server declared a capability: "tools", "resources.subscribe".
@@ -151,6 +167,9 @@ class Probe:
         self.capabilities = offered if isinstance(offered, dict) else {}
         if self.declares("tools"):
             self.tools = await self._list("tools/list", "tools")
+            self.known.read_only |= {
+                str(it.get("name")) for it in self.tools if _says_read_only(it)
+            }
         if self.declares("resources"):
             self.resources = await self._list("resources/list", "resources")
             self.templates = await self._list("resources/templates/list", "resourceTemplates")
@@ -174,3 +193,8 @@ class Probe:
         await session.connection.close()
         if isinstance(session.connection, StdioConnection) and session.connection.stderr:
             self.stderr = session.connection.stderr
+
+
+def _says_read_only(tool: JsonObject) -> bool:
+    annotations = tool.get("annotations")
+    return isinstance(annotations, dict) and annotations.get("readOnlyHint") is True

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from mcpgen.factory.validate.checks.table import ACTIVE, PASSIVE, PREPARATIONS
 from mcpgen.factory.validate.hosting import host
-from mcpgen.factory.validate.negotiation import Negotiation, negotiate
-from mcpgen.factory.validate.probe import Probe, ProbeOptions
+from mcpgen.factory.validate.negotiation import negotiate
+from mcpgen.factory.validate.probe import Knowledge, Probe, ProbeOptions
 from mcpgen.factory.validate.requirements import Requirement, read_requirements
 from mcpgen.factory.validate.verdicts import (
     Outcome,
@@ -75,15 +76,17 @@ async def validate(
     """
     validation = Validation(str(target))
     try:
+        known = Knowledge()
         async with host(target, transports) as targets:
             for transport, hosted in targets.items():
                 progress(f"supported revisions over {transport}")
                 found = await negotiate(hosted, transport)
-                for revision in revisions:
+                known.supported = frozenset(found.supported)
+                for revision in sorted(revisions, reverse=True):
                     if revision in found.examined:
                         progress(f"{revision} over {transport}")
                         examination = _Examination(
-                            hosted, revision, transport, options or ProbeOptions(), found
+                            hosted, revision, transport, options or ProbeOptions(), known
                         )
                         validation.results += await examination.run()
                     else:
@@ -107,11 +110,10 @@ class _Examination:
         revision: str,
         transport: str,
         options: ProbeOptions,
-        negotiation: Negotiation,
+        known: Knowledge,
     ) -> None:
         self._recording = Recording(target.secrets)
-        self._probe = Probe(target, revision, transport, self._recording, options)
-        self._probe.supported = frozenset(negotiation.supported)
+        self.probe = Probe(target, revision, transport, self._recording, options, known)
         self._requirements = [
             it for it in read_requirements().requirement if it.covers(revision, transport)
         ]
@@ -119,12 +121,10 @@ class _Examination:
 
     async def run(self) -> list[Result]:
         """Run active checks, then passive ones on all frames."""
-        probe = self._probe
+        probe = self.probe
         try:
-            try:
+            with contextlib.suppress(ConnectionLostError):  # the checks report it
                 await probe.inspect_offer()
-            except ConnectionLostError:
-                pass  # the checks report it
             for requirement in self._requirements:
                 if requirement.id in ACTIVE:
                     self._add(requirement, await self._run_active(requirement))
@@ -149,17 +149,17 @@ class _Examination:
 
     async def _prepare(self) -> None:
         """Exchange what only passive checks look at."""
-        if not self._probe.declares("tools"):
+        if not self.probe.declares("tools"):
             return
         for experiment in PREPARATIONS:
             try:
                 async with asyncio.timeout(CHECK_SECONDS):
-                    await self._probe.once(experiment)
+                    await self.probe.once(experiment)
             except (TimeoutError, ConnectionLostError, UnauthorizedError, *_MALFORMED):
                 continue  # passive checks examine what was exchanged until then
 
     def _find_reason_to_skip(self, requirement: Requirement) -> Outcome | None:
-        if requirement.applies_if and not self._probe.declares(requirement.applies_if):
+        if requirement.applies_if and not self.probe.declares(requirement.applies_if):
             shown = requirement.applies_if.replace("|", "` or `")
             return skip(f"the server does not declare `{shown}`")
         return None
@@ -170,7 +170,7 @@ class _Examination:
             return outcome
         try:
             async with asyncio.timeout(CHECK_SECONDS):
-                return await ACTIVE[requirement.id](self._probe)
+                return await ACTIVE[requirement.id](self.probe)
         except TimeoutError:
             return cannot_decide(f"not decided within {CHECK_SECONDS:g} seconds")
         except (ConnectionLostError, UnreachableError) as error:
@@ -182,12 +182,12 @@ class _Examination:
 
     def _add(self, requirement: Requirement, outcome: Outcome) -> None:
         evidence = self._recording.evidence(outcome.evidence[:_MAX_EVIDENCE])
-        probe = self._probe
+        probe = self.probe
         self._results.append(
             Result(requirement, probe.revision, probe.transport, outcome, evidence)
         )
 
 
 def _unreadable(error: Exception) -> Outcome:
-    """Return the outcome of a check that met an unexpected shape; schema checks report the shape."""
+    """Return the outcome of a check that met an unexpected shape, which `frame-schema` reports."""
     return cannot_decide(f"the messages of the server cannot be read ({error!r})")

@@ -50,7 +50,7 @@ def find_violations(frame: Frame, message: JsonObject) -> list[str]:
 
 
 def find_problems(revision: str, kind: str, instance: Any) -> list[str]:
-    """Return what an instance violates in a definition of the revision's schema."""
+    """Return what an instance violates in a definition of the revision, without formats."""
     validator = _validator(revision, kind)
     if validator is None or validator.is_valid(instance):
         return []
@@ -125,5 +125,5 @@ def _validator(revision: str, kind: str) -> jsonschema_rs.Validator | None:
     schema = {"$ref": f"#/$defs/{kind}", **_definitions(revision)}
     if "draft-07" in schema["$schema"]:
         # draft-07 ignores siblings of `$ref`, which is fine here: there is only `$defs`.
-        return jsonschema_rs.Draft7Validator(schema, offline=True)
-    return jsonschema_rs.Draft202012Validator(schema, offline=True)
+        return jsonschema_rs.Draft7Validator(schema, offline=True, validate_formats=False)
+    return jsonschema_rs.Draft202012Validator(schema, offline=True, validate_formats=False)

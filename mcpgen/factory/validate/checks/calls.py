@@ -66,17 +66,8 @@ def callable_tools(probe: Probe) -> list[JsonObject]:
     Tools with an output schema come first, because their results tell more.
     """
     found = [tool for tool in probe.tools if isinstance(tool.get("name"), str)]
-    if not probe.options.allow_writes:
-        found = [tool for tool in found if is_read_only(tool)]
-    needs_task = [tool for tool in found if _task_support(tool) == "required"]
-    usable = [tool for tool in found if tool not in needs_task]
+    usable = [it for it in found if probe.may_call(it) and _task_support(it) != "required"]
     return sorted(usable, key=lambda tool: "outputSchema" not in tool)
-
-
-def is_read_only(tool: JsonObject) -> bool:
-    """Whether the annotations of a tool say that it changes nothing."""
-    annotations = tool.get("annotations")
-    return isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
 
 
 def _task_support(tool: JsonObject) -> Any:
@@ -92,10 +83,16 @@ async def call_tools(probe: Probe) -> Calls:
     for tool in callable_tools(probe):
         if len(made) >= MAX_TOOLS:
             break
+        if tool["name"] in probe.known.slow:
+            continue
         try:
-            made.append(await call_tool(session, tool, make_arguments(tool)))
+            call = await call_tool(session, tool, make_arguments(tool))
         except NoArgumentsError as error:
             reasons.append(f"`{tool['name']}`: {error}")
+            continue
+        made.append(call)
+        if call.reply.response is None:
+            probe.known.slow.add(call.name)
     return Calls(made, explain_no_calls(probe, reasons))
 
 
@@ -142,10 +139,10 @@ async def call_tools_as_full_client(probe: Probe) -> Calls:
         listed, _ = await session.list_all("tools/list", "tools")
         tools = [tool for tool in listed if isinstance(tool, dict) and "name" in tool]
         new = {tool.get("name") for tool in probe.tools}
-        usable = [it for it in tools if probe.options.allow_writes or is_read_only(it)]
+        usable = [it for it in tools if probe.may_call(it)]
         # Tools that only appear for such a client are the likeliest to ask it something.
         for tool in sorted(usable, key=lambda it: it["name"] in new)[:_ASKING_CALLS]:
-            if _task_support(tool) == "required":
+            if _task_support(tool) == "required" or tool["name"] in probe.known.slow:
                 continue
             try:
                 made.append(await call_tool(session, tool, make_arguments(tool)))

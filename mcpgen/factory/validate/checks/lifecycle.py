@@ -78,7 +78,7 @@ async def check_version_fallback(probe: Probe) -> Outcome:
         return fail(f"the server claims to support the unknown version {version}", reply.frames)
     if not isinstance(version, str):
         return fail(f"an unknown version was answered with {describe_reply(reply)}", reply.frames)
-    if version in LEGACY_REVISIONS and version not in probe.supported:
+    if version in LEGACY_REVISIONS and version not in probe.known.supported:
         return fail(f"the server offers {version}, which it does not support", reply.frames)
     return succeed()
 
@@ -87,9 +87,9 @@ async def check_fallback_is_latest(probe: Probe) -> Outcome:
     """An unknown version is answered with the latest that the server supports."""
     reply = await probe.once(_ask_unknown_version)
     version = (reply.result or {}).get("protocolVersion")
-    if version not in LEGACY_REVISIONS or version not in probe.supported:
+    if version not in LEGACY_REVISIONS or version not in probe.known.supported:
         return cannot_decide("the server offered no version that could be compared", reply.frames)
-    latest = max(it for it in probe.supported if it in LEGACY_REVISIONS)
+    latest = max(it for it in probe.known.supported if it in LEGACY_REVISIONS)
     if version != latest:
         return fail(f"the server offers {version} and supports {latest}", reply.frames)
     return succeed()

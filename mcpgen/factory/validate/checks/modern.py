@@ -70,7 +70,7 @@ async def check_version_in_meta_required(probe: Probe) -> Outcome:
         return succeed()
     if reply.result is not None:
         return fail(f"a request without `{_VERSION}` was answered with a result", reply.frames)
-    if any(revision in probe.supported for revision in LEGACY_REVISIONS):
+    if any(revision in probe.known.supported for revision in LEGACY_REVISIONS):
         return cannot_decide(
             "the server may read a request without a version as one of an earlier revision",
             reply.frames,
@@ -154,7 +154,7 @@ async def check_extension_ids(probe: Probe) -> Outcome:
 
 async def check_initialize_names_versions(probe: Probe) -> Outcome:
     """A server without earlier revisions names its versions in the error to `initialize`."""
-    if any(revision in probe.supported for revision in LEGACY_REVISIONS):
+    if any(revision in probe.known.supported for revision in LEGACY_REVISIONS):
         return skip("the server also supports earlier revisions")
     async with probe.fresh() as session:
         reply = await _initialize(session)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mcpgen.factory.validate.arguments import NoArgumentsError, make_arguments
-from mcpgen.factory.validate.checks.calls import CALL_SECONDS, is_read_only
+from mcpgen.factory.validate.checks.calls import CALL_SECONDS
 from mcpgen.factory.validate.checks.exchange import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
@@ -67,7 +67,7 @@ def _support(tool: JsonObject) -> str:
 def _choose_tool(probe: Probe, *supports: str) -> tuple[JsonObject, JsonObject] | None:
     """Return a read-only tool with this task support, and arguments for it."""
     for tool in probe.tools:
-        if _support(tool) in supports and (is_read_only(tool) or probe.options.allow_writes):
+        if _support(tool) in supports and probe.may_call(tool):
             try:
                 return tool, make_arguments(tool)
             except NoArgumentsError:

@@ -49,9 +49,9 @@ def _iterate_dangling(node: Any, root: Any) -> Iterator[str]:
     if not isinstance(node, dict) or ("$id" in node and node is not root):
         return
     reference = node.get("$ref")
-    if isinstance(reference, str) and reference.startswith("#/") and "%" not in reference:
-        if value_at(root, reference[1:]) is ABSENT:
-            yield f"`{reference}` does not exist"
+    is_local = isinstance(reference, str) and reference.startswith("#/") and "%" not in reference
+    if is_local and value_at(root, str(reference)[1:]) is ABSENT:
+        yield f"`{reference}` does not exist"
     for key, value in node.items():
         if key not in ("enum", "const", "default", "examples", "example"):
             yield from _iterate_dangling(value, root)

@@ -303,9 +303,7 @@ def _repeats(content: Any, structured: Any) -> bool:
     wanted = [structured]
     if isinstance(structured, dict) and len(structured) == 1:
         wanted += structured.values()  # frameworks wrap what is not an object in one member
-    return any(
-        value in values or value in texts or value == values or value == texts for value in wanted
-    )
+    return any(value in values or value in texts or value in (values, texts) for value in wanted)
 
 
 def _parse(text: str) -> Any:

@@ -42,19 +42,19 @@ async def check_stray_cancellations(probe: Probe) -> Outcome:
     session = await probe.shared()
     finished = await session.request(harmless_request(probe))
     since = len(session.connection.received)
-    sent = []
-    for params in (
+    strays: tuple[JsonObject, ...] = (
         {"requestId": 987654},
         {"requestId": finished.request.body["id"], "reason": "mcpgen"},
         {"reason": "no id"},
-    ):
-        sent.append(await session.notify("notifications/cancelled", params))
+    )
+    sent = [await session.notify("notifications/cancelled", params) for params in strays]
     alive = await session.request(harmless_request(probe))
     await asyncio.sleep(_SETTLE_SECONDS)
     if alive.response is None:
         return fail("the server stopped answering after a stray cancellation", alive.frames)
     for frame in session.connection.received[since:]:
-        is_error = "error" in frame.body and frame is not alive.response
+        is_refusal = frame.http is not None and frame.http.status >= 400
+        is_error = "error" in frame.body and frame is not alive.response and not is_refusal
         if is_error and frame.body.get("id") != alive.request.body["id"]:
             return fail("a stray cancellation was answered", [sent[0].request, frame])
     return succeed()
