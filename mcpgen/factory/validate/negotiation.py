@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,6 +15,11 @@ from mcpgen.factory.wire.targets import Target
 
 # A server of earlier revisions may leave `server/discover` unanswered.
 _MODERN_SECONDS: Final = 5.0
+_AT_ONCE: Final = 2
+_MODERN_MEMBERS: Final[dict[str, set[str]]] = {
+    "server/discover": {"supportedVersions", "resultType"},
+    "tools/list": {"resultType"},
+}
 _FIRST_AND_LAST: Final[dict[str, tuple[str, str]]] = {
     "stdio": (REVISIONS[0], REVISIONS[-1]),
     "http": ("2025-03-26", REVISIONS[-1]),
@@ -43,71 +49,87 @@ async def negotiate(target: Target, transport: str) -> Negotiation:
     """
     found = Negotiation()
     first, last = _FIRST_AND_LAST[transport]
-    has_answered = False
-    trouble = ""
-    for revision in REVISIONS:
-        if not first <= revision <= last:
-            found.declined[revision] = f"it is not defined for {transport}"
-            continue
-        recording = Recording(target.secrets)
-        probe = Probe(target, revision, transport, recording, ProbeOptions(), Knowledge())
-        try:
-            reason, answered = await _ask(probe, is_patient=not found.supported)
-        except ConnectionLostError as error:
-            reason, answered, trouble = f"the connection was lost: {error}", False, str(error)
-        has_answered = has_answered or answered
-        if reason:
-            found.declined[revision] = reason
+    found.declined = {
+        it: f"it is not defined for {transport}" for it in REVISIONS if not first <= it <= last
+    }
+    asked = [it for it in REVISIONS if first <= it <= last]
+    gate = asyncio.Semaphore(_AT_ONCE)
+    legacy = await asyncio.gather(
+        *(_ask(target, transport, it, START_SECONDS, gate) for it in asked if it != MODERN)
+    )
+    answers = list(legacy)
+    if MODERN in asked:
+        is_supported = any(not answer.reason for answer in legacy)
+        seconds = _MODERN_SECONDS if is_supported else START_SECONDS
+        answers.append(await _ask(target, transport, MODERN, seconds, gate))
+    for answer in answers:
+        if answer.reason:
+            found.declined[answer.revision] = answer.reason
         else:
-            found.supported.append(revision)
-    if not has_answered:
-        raise UnreachableError(trouble or "the server answers neither `initialize` nor others")
-    found.examined = found.supported or [max(it for it in LEGACY_REVISIONS if first <= it <= last)]
+            found.supported.append(answer.revision)
+    if not any(answer.is_answered for answer in answers):
+        raise UnreachableError(answers[0].reason)
+    found.examined = found.supported or [max(it for it in LEGACY_REVISIONS if it in asked)]
     return found
 
 
-async def _ask(probe: Probe, *, is_patient: bool) -> tuple[str, bool]:
-    """Return why the server does not support a revision ("" if it does), and if it answered."""
-    connection = await probe.connect()
-    session = Session(connection, probe.revision)
-    seconds = START_SECONDS if is_patient else _MODERN_SECONDS
-    try:
-        if probe.revision == MODERN:
-            return await _ask_modern(session, seconds)
-        reply = await session.request(
-            "initialize", session.initialize_params(), timeout_seconds=START_SECONDS
-        )
-    except ConnectionLostError as error:
-        raise ConnectionLostError(_add_log(str(error), connection)) from None
-    finally:
-        await connection.close()
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What came of asking for a revision; `reason` says why it is not supported."""
+
+    revision: str
+    reason: str
+    is_answered: bool
+
+
+async def _ask(
+    target: Target, transport: str, revision: str, seconds: float, gate: asyncio.Semaphore
+) -> _Answer:
+    """Ask a server for a revision on a connection of its own."""
+    async with gate:
+        recording = Recording(target.secrets)
+        probe = Probe(target, revision, transport, recording, ProbeOptions(), Knowledge())
+        connection = await probe.connect()
+        session = Session(connection, revision)
+        try:
+            if revision == MODERN:
+                return await _ask_modern(session, seconds)
+            return await _ask_legacy(session, seconds)
+        except ConnectionLostError as error:
+            return _Answer(revision, _add_log(str(error), connection), is_answered=False)
+        finally:
+            await connection.close()
+
+
+async def _ask_legacy(session: Session, seconds: float) -> _Answer:
+    """Ask for a revision by a handshake."""
+    reply = await session.request(
+        "initialize", session.initialize_params(), timeout_seconds=seconds
+    )
     version = (reply.result or {}).get("protocolVersion")
-    if version == probe.revision:
-        return "", True
+    reason = _describe(reply)
     if reply.result is not None:
-        return f"the server answered with {version!r}", True
-    return _describe(reply), reply.response is not None
+        reason = f"the server answered with {version!r}"
+    is_supported = version == session.revision
+    return _Answer(session.revision, "" if is_supported else reason, reply.response is not None)
 
 
-async def _ask_modern(session: Session, seconds: float) -> tuple[str, bool]:
+async def _ask_modern(session: Session, seconds: float) -> _Answer:
     """Look for results of 2026-07-28, from `server/discover` or else from `tools/list`."""
+    reasons = []
     answered = False
-    reason = ""
-    for method, members in (
-        ("server/discover", {"supportedVersions", "resultType"}),
-        ("tools/list", {"resultType"}),
-    ):
+    for method, members in _MODERN_MEMBERS.items():
         reply = await session.request(method, timeout_seconds=seconds)
         answered = answered or reply.response is not None
         versions = (reply.result or {}).get("supportedVersions")
         if isinstance(versions, list) and versions and MODERN not in versions:
-            return f"the server supports {', '.join(map(str, versions))}", True
+            return _Answer(MODERN, f"the server supports {', '.join(map(str, versions))}", True)
         if members & (reply.result or {}).keys():
-            return "", True
-        reason = reason or f"`{method}`: {_describe(reply)}"
+            return _Answer(MODERN, "", True)
+        reasons.append(f"`{method}`: {_describe(reply)}")
         if reply.response is None:
             break
-    return reason, answered
+    return _Answer(MODERN, reasons[0], answered)
 
 
 def _describe(reply: Reply) -> str:

@@ -176,6 +176,10 @@ class Probe:
         if self.declares("prompts"):
             self.prompts = await self._list("prompts/list", "prompts")
 
+    async def list_again(self) -> dict[str, list[JsonObject]]:
+        """Return the items of each list as another connection sees them, by method."""
+        return await self.once(_list_again)
+
     async def close(self) -> None:
         """Close the shared session."""
         if self._session is not None:
@@ -198,3 +202,20 @@ class Probe:
 def _says_read_only(tool: JsonObject) -> bool:
     annotations = tool.get("annotations")
     return isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
+
+
+_LISTS: Final[Mapping[str, tuple[str, str]]] = {
+    "tools/list": ("tools", "tools"),
+    "resources/list": ("resources", "resources"),
+    "prompts/list": ("prompts", "prompts"),
+}
+
+
+async def _list_again(probe: Probe) -> dict[str, list[JsonObject]]:
+    found: dict[str, list[JsonObject]] = {}
+    async with probe.fresh() as session:
+        for method, (capability, key) in _LISTS.items():
+            if probe.declares(capability):
+                items, _ = await session.list_all(method, key)
+                found[method] = [item for item in items if isinstance(item, dict)]
+    return found

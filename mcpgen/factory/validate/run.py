@@ -31,6 +31,7 @@ from mcpgen.factory.wire.targets import Target
 
 CHECK_SECONDS: Final = 40.0
 _MAX_EVIDENCE: Final = 6
+_AT_ONCE: Final = 2  # revisions over stdio, each with processes of its own
 # What reading a message of unknown shape can raise.
 _MALFORMED = (LookupError, TypeError, ValueError, AttributeError)
 
@@ -82,15 +83,18 @@ async def validate(
                 progress(f"supported revisions over {transport}")
                 found = await negotiate(hosted, transport)
                 known.supported = frozenset(found.supported)
+                gate = asyncio.Semaphore(_AT_ONCE if transport == "stdio" else 1)
+                examinations = []
                 for revision in sorted(revisions, reverse=True):
                     if revision in found.examined:
-                        progress(f"{revision} over {transport}")
                         examination = _Examination(
                             hosted, revision, transport, options or ProbeOptions(), known
                         )
-                        validation.results += await examination.run()
+                        examinations.append(examination.run(gate, progress))
                     else:
                         validation.unsupported.setdefault(revision, found.declined[revision])
+                for results in await asyncio.gather(*examinations):
+                    validation.results += results
     except UnreachableError as error:
         validation.trouble, validation.trouble_kind = str(error), "unreachable"
     except UnauthorizedError as error:
@@ -119,8 +123,15 @@ class _Examination:
         ]
         self._results: list[Result] = []
 
-    async def run(self) -> list[Result]:
-        """Run active checks, then passive ones on all frames."""
+    async def run(self, gate: asyncio.Semaphore, progress: Callable[[str], None]) -> list[Result]:
+        """Run active checks as soon as `gate` opens, then passive ones on all frames."""
+        async with gate:
+            progress(f"{self.probe.revision} over {self.probe.transport}")
+            await self._exchange()
+        self._examine_frames()
+        return self._results
+
+    async def _exchange(self) -> None:
         probe = self.probe
         try:
             with contextlib.suppress(ConnectionLostError):  # the checks report it
@@ -131,6 +142,9 @@ class _Examination:
             await self._prepare()
         finally:
             await probe.close()
+
+    def _examine_frames(self) -> None:
+        probe = self.probe
         received = [
             frame
             for frame in self._recording.frames
@@ -145,7 +159,6 @@ class _Examination:
                     except _MALFORMED as error:
                         outcome = _unreadable(error)
                 self._add(requirement, outcome)
-        return self._results
 
     async def _prepare(self) -> None:
         """Exchange what only passive checks look at."""

@@ -14,7 +14,7 @@ from mcpgen.factory.validate.checks.messages import check_each
 from mcpgen.factory.validate.probe import Probe
 from mcpgen.factory.validate.verdicts import Outcome, cannot_decide, fail, skip, succeed
 from mcpgen.factory.wire.frames import Frame
-from mcpgen.factory.wire.session import META_PREFIX, Reply, Session
+from mcpgen.factory.wire.session import META_PREFIX, Reply
 from mcpgen.jsonschema.types import JsonObject
 
 _INPUT_METHODS: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
@@ -269,12 +269,14 @@ async def _find_asking_call(probe: Probe) -> Call | None:
     return next((it for it in calls.made if _is_input_required(it.reply.result)), None)
 
 
-async def _retry(session: Session, call: Call, responses: JsonObject, state: Any) -> Reply:
+async def _retry(probe: Probe, call: Call, responses: JsonObject, state: Any) -> Reply:
+    """Call a tool again with answers, as a client that declares everything."""
     params: JsonObject = {"name": call.name, "arguments": call.arguments}
     params["inputResponses"] = responses
     if state is not None:
         params["requestState"] = state
-    return await session.request("tools/call", params)
+    meta = {f"{META_PREFIX}clientCapabilities": _CAPABILITIES}
+    return await probe.request("tools/call", params, meta=meta)
 
 
 def _answers(call: Call) -> JsonObject:
@@ -326,8 +328,7 @@ async def check_decline(probe: Probe) -> Outcome:
         return skip(_NO_INPUT)
     state = (call.reply.result or {}).get("requestState")
     answers = {**_answers(call), "mcpgen-unknown-key": {"action": "decline"}}
-    async with probe.fresh(capabilities=_CAPABILITIES) as session:
-        reply = await _retry(session, call, answers, state)
+    reply = await _retry(probe, call, answers, state)
     if reply.result is None:
         return fail(
             f"`{call.name}` with declined input was answered with {describe_reply(reply)}",
@@ -342,8 +343,7 @@ async def check_missing_answers(probe: Probe) -> Outcome:
     if call is None:
         return skip(_NO_INPUT)
     state = (call.reply.result or {}).get("requestState")
-    async with probe.fresh(capabilities=_CAPABILITIES) as session:
-        reply = await _retry(session, call, {}, state)
+    reply = await _retry(probe, call, {}, state)
     if reply.error is not None:
         return fail(
             f"`{call.name}` without the answers was answered with the error {reply.code},"
@@ -359,8 +359,7 @@ async def check_malformed_answers(probe: Probe) -> Outcome:
     if call is None or not _answers(call):
         return skip(_NO_INPUT)
     state = (call.reply.result or {}).get("requestState")
-    async with probe.fresh(capabilities=_CAPABILITIES) as session:
-        reply = await _retry(session, call, dict.fromkeys(_answers(call), 7), state)
+    reply = await _retry(probe, call, dict.fromkeys(_answers(call), 7), state)
     if reply.result is not None and not _is_input_required(reply.result):
         return fail(f"`{call.name}` accepted malformed answers", reply.frames)
     return succeed()
@@ -374,8 +373,7 @@ async def check_state_protected(probe: Probe) -> Outcome:
         return skip("no read-only tool sent a `requestState`")
     middle = len(state) // 2
     changed = state[:middle] + ("A" if state[middle] != "A" else "B") + state[middle + 1 :]
-    async with probe.fresh(capabilities=_CAPABILITIES) as session:
-        reply = await _retry(session, call, _answers(call), changed)
+    reply = await _retry(probe, call, _answers(call), changed)
     if reply.error is not None:
         return succeed()
     return cannot_decide(

@@ -18,6 +18,7 @@ _PARSE_ERROR: Final = -32700
 _UNKNOWN_METHOD: Final = "mcpgen/unknown-method"
 _IDS: Final = ("mcpgen-1", "ключ é", 4242, 0)
 _SETTLE_SECONDS: Final = 0.3
+_BATCH_SECONDS: Final = 2.0
 
 
 def harmless_request(probe: Probe) -> str:
@@ -95,22 +96,22 @@ async def check_notifications_unanswered(probe: Probe) -> Outcome:
 
 async def check_parse_error(probe: Probe) -> Outcome:
     """What is not JSON is answered with the error -32700."""
-    async with probe.fresh() as session:
-        connection = session.connection
-        since = len(connection.received)
-        pending = await connection.start(b'{"jsonrpc": "2.0", "id": 77, "method": "pi')
-        alive = await is_alive(probe, session)
-        frame = await connection.wait_for(_has_error, _SETTLE_SECONDS, since)
-        if alive.response is None:
-            return fail("the server stopped answering after a line that is not JSON", alive.frames)
-        if frame is None:
-            return cannot_decide("a line that is not JSON was ignored", [pending.request])
-        code = frame.body["error"].get("code")
-        if code != _PARSE_ERROR:
-            return fail(
-                f"a line that is not JSON was answered with the code {code}, expected -32700",
-                [pending.request, frame],
-            )
+    session = await probe.shared()
+    connection = session.connection
+    since = len(connection.received)
+    pending = await connection.start(b'{"jsonrpc": "2.0", "id": 77, "method": "pi')
+    alive = await is_alive(probe, session)
+    frame = await connection.wait_for(_has_error, _SETTLE_SECONDS, since)
+    if alive.response is None:
+        return fail("the server stopped answering after a line that is not JSON", alive.frames)
+    if frame is None:
+        return cannot_decide("a line that is not JSON was ignored", [pending.request])
+    code = frame.body["error"].get("code")
+    if code != _PARSE_ERROR:
+        return fail(
+            f"a line that is not JSON was answered with the code {code}, expected -32700",
+            [pending.request, frame],
+        )
     return succeed()
 
 
@@ -138,7 +139,9 @@ async def check_batch(probe: Probe) -> Outcome:
                 found[message["id"]] = frame
         return len(found) == 2
 
-    await session.connection.wait_for(collect, session.timeout_seconds, since)
+    # The responses may come after that of a later request, but not much.
+    await is_alive(probe, session)
+    await session.connection.wait_for(collect, _BATCH_SECONDS, since)
     if len(found) != 2:
         received = session.connection.received[since:]
         return fail(

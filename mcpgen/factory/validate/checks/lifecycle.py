@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from mcpgen.factory.validate.checks.exchange import describe_reply
@@ -17,6 +18,7 @@ from mcpgen.jsonschema.types import JsonObject
 
 _UNKNOWN_VERSION: Final = "2099-12-31"
 _SETTLE_SECONDS: Final = 0.5
+_EVERYTHING: Final[JsonObject] = {"roots": {}, "sampling": {}, "elicitation": {}}
 _CAPABILITY_OF: Final[Mapping[str, str]] = {
     "elicitation/create": "elicitation",
     "roots/list": "roots",
@@ -56,18 +58,29 @@ async def check_version_echo(probe: Probe) -> Outcome:
     return succeed()
 
 
-async def _ask_unknown_version(probe: Probe) -> Reply:
-    async with probe.fresh(opens=False) as session:
-        return await session.request(
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """A handshake with an unknown version that the client never completes."""
+
+    reply: Reply
+    early: list[Frame]  # requests of the server
+
+
+async def _open_with_unknown_version(probe: Probe) -> _Opening:
+    async with probe.fresh(opens=False, capabilities=_EVERYTHING) as session:
+        reply = await session.request(
             "initialize",
             session.initialize_params(_UNKNOWN_VERSION),
             timeout_seconds=START_SECONDS,
         )
+        await asyncio.sleep(_SETTLE_SECONDS)
+        received = list(session.connection.received)
+    return _Opening(reply, [it for it in received if "id" in it.body and it.method])
 
 
 async def check_version_fallback(probe: Probe) -> Outcome:
     """An unknown version is answered with one that the server supports."""
-    reply = await probe.once(_ask_unknown_version)
+    reply = (await probe.once(_open_with_unknown_version)).reply
     if reply.error is not None:
         # The page that requires another version also shows this error as an example.
         if reply.code == -32602:
@@ -85,7 +98,7 @@ async def check_version_fallback(probe: Probe) -> Outcome:
 
 async def check_fallback_is_latest(probe: Probe) -> Outcome:
     """An unknown version is answered with the latest that the server supports."""
-    reply = await probe.once(_ask_unknown_version)
+    reply = (await probe.once(_open_with_unknown_version)).reply
     version = (reply.result or {}).get("protocolVersion")
     if version not in LEGACY_REVISIONS or version not in probe.known.supported:
         return cannot_decide("the server offered no version that could be compared", reply.frames)
@@ -97,18 +110,13 @@ async def check_fallback_is_latest(probe: Probe) -> Outcome:
 
 async def check_no_early_requests(probe: Probe) -> Outcome:
     """The server sends no request but `ping` before `notifications/initialized`."""
-    everything: JsonObject = {"roots": {}, "sampling": {}, "elicitation": {}}
-    async with probe.fresh(opens=False, capabilities=everything) as session:
-        reply = await session.request(
-            "initialize", session.initialize_params(), timeout_seconds=START_SECONDS
-        )
-        await asyncio.sleep(_SETTLE_SECONDS)
-        for frame in session.connection.received:
-            if "id" in frame.body and frame.method not in ("", "ping"):
-                return fail(
-                    f"`{frame.method}` was sent before `notifications/initialized`",
-                    [*reply.frames, frame],
-                )
+    opening = await probe.once(_open_with_unknown_version)
+    for frame in opening.early:
+        if frame.method != "ping":
+            return fail(
+                f"`{frame.method}` was sent before `notifications/initialized`",
+                [*opening.reply.frames, frame],
+            )
     return succeed()
 
 

@@ -64,8 +64,7 @@ async def check_meta_required(probe: Probe) -> Outcome:
 
 async def check_version_in_meta_required(probe: Probe) -> Outcome:
     """A request without `protocolVersion` is refused."""
-    async with probe.fresh() as session:
-        reply = await send_with_meta(session, "server/discover", {_CAPABILITIES: {}})
+    reply = await send_with_meta(await probe.shared(), "server/discover", {_CAPABILITIES: {}})
     if reply.code == INVALID_PARAMS:
         return succeed()
     if reply.result is not None:
@@ -156,8 +155,7 @@ async def check_initialize_names_versions(probe: Probe) -> Outcome:
     """A server without earlier revisions names its versions in the error to `initialize`."""
     if any(revision in probe.known.supported for revision in LEGACY_REVISIONS):
         return skip("the server also supports earlier revisions")
-    async with probe.fresh() as session:
-        reply = await _initialize(session)
+    reply = await _initialize(await probe.shared())
     if reply.error is None:
         return cannot_decide(
             f"`initialize` was answered with {describe_reply(reply)}", reply.frames

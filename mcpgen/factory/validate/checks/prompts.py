@@ -176,9 +176,8 @@ async def check_required_arguments(probe: Probe) -> Outcome:
 async def check_same_set(probe: Probe) -> Outcome:
     """The set of prompts does not depend on the connection."""
     first = sorted(str(it.get("name")) for it in probe.prompts)
-    async with probe.fresh() as session:
-        again, _ = await session.list_all("prompts/list", "prompts")
-    second = sorted(str(it.get("name")) for it in again if isinstance(it, dict))
+    again = (await probe.list_again())["prompts/list"]
+    second = sorted(str(it.get("name")) for it in again)
     if first != second:
         return fail(
             "the set of prompts differs between two connections",

@@ -150,9 +150,8 @@ async def check_uris_validated(probe: Probe) -> Outcome:
 async def check_same_set(probe: Probe) -> Outcome:
     """The set of resources does not depend on the connection."""
     first = sorted(str(it.get("uri")) for it in probe.resources)
-    async with probe.fresh() as session:
-        again, _ = await session.list_all("resources/list", "resources")
-    second = sorted(str(it.get("uri")) for it in again if isinstance(it, dict))
+    again = (await probe.list_again())["resources/list"]
+    second = sorted(str(it.get("uri")) for it in again)
     if first != second:
         return fail(
             "the set of resources differs between two connections",

@@ -51,17 +51,19 @@ async def _listen(probe: Probe) -> Subscription:
     uris = [it["uri"] for it in probe.resources if isinstance(it.get("uri"), str)]
     if probe.declares("resources.subscribe") and uris:
         asked["resourceSubscriptions"] = uris[:1]
-    async with probe.fresh() as session:
-        connection = session.connection
-        pending = await session.start(
-            "subscriptions/listen", {"notifications": asked}, request_id=_LISTEN_ID
-        )
-        await connection.wait_for(lambda _frame: True, session.timeout_seconds)
-        await session.request("server/discover")
-        await connection.wait_for(lambda _frame: False, _SETTLE_SECONDS)
-        received = list(connection.received)
+    session = await probe.shared()
+    connection = session.connection
+    since = len(connection.received)
+    pending = await session.start(
+        "subscriptions/listen", {"notifications": asked}, request_id=_LISTEN_ID
+    )
+    await connection.wait_for(lambda _frame: True, session.timeout_seconds, since)
+    await session.request("server/discover")
+    await connection.wait_for(lambda _frame: False, _SETTLE_SECONDS)
+    received = connection.received[since:]
+    if probe.transport == "stdio":
         await session.notify("notifications/cancelled", {"requestId": _LISTEN_ID})
-        pending.abandon()
+    pending.abandon()
     return Subscription(pending.request, asked, received)
 
 

@@ -127,15 +127,10 @@ async def check_same_set(probe: Probe) -> Outcome:
     return await _compare_tools(probe, is_ordered=False)
 
 
-async def _list_names_again(probe: Probe) -> list[str]:
-    async with probe.fresh() as session:
-        tools, _ = await session.list_all("tools/list", "tools")
-    return [str(tool.get("name")) for tool in tools if isinstance(tool, dict)]
-
-
 async def _compare_tools(probe: Probe, *, is_ordered: bool) -> Outcome:
     first = [str(tool.get("name")) for tool in probe.tools]
-    second = await probe.once(_list_names_again)
+    again = (await probe.list_again())["tools/list"]
+    second = [str(tool.get("name")) for tool in again]
     if not is_ordered:
         first, second = sorted(first), sorted(second)
     if first != second:

@@ -67,13 +67,13 @@ async def check_cancelled_call(probe: Probe) -> Outcome:
     if not slow:
         return leave_untested("no read-only tool takes long enough to be cancelled")
     call = max(slow, key=lambda it: it.seconds)
-    async with probe.fresh() as session:
-        params = {"name": call.name, "arguments": call.arguments}
-        pending = await session.start("tools/call", params)
-        await asyncio.sleep(call.seconds * 0.2)
-        request_id = pending.request.body["id"]
-        cancel = await session.notify("notifications/cancelled", {"requestId": request_id})
-        response = await pending.response(min(call.seconds * 3 + 1, _LONGEST_WAIT))
+    session = await probe.shared()
+    params = {"name": call.name, "arguments": call.arguments}
+    pending = await session.start("tools/call", params)
+    await asyncio.sleep(call.seconds * 0.2)
+    request_id = pending.request.body["id"]
+    cancel = await session.notify("notifications/cancelled", {"requestId": request_id})
+    response = await pending.response(min(call.seconds * 3 + 1, _LONGEST_WAIT))
     if response is not None:
         return fail(
             f"the cancelled call of `{call.name}` was answered",
