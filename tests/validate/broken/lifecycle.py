@@ -67,35 +67,42 @@ class PingWithResult(Server):
         return {"status": "ok"}
 
 
-class UndeclaredTools(Server):
-    """Serves tools without declaring them."""
+class Undeclared(Server):
+    """Base of servers that serve a feature without declaring it."""
+
+    feature = ""
 
     def get_capabilities(self, revision):
-        return {"resources": {}, "prompts": {}}
+        found = super().get_capabilities(revision)
+        found.pop(self.feature, None)
+        return found
 
     def get_served(self, revision):
-        return super().get_capabilities(revision)
+        return {**super().get_served(revision), self.feature: {}}
 
 
-class UndeclaredResources(UndeclaredTools):
+class UndeclaredTools(Undeclared):
+    """Serves tools without declaring them."""
+
+    feature = "tools"
+
+
+class UndeclaredResources(Undeclared):
     """Serves resources without declaring them."""
 
-    def get_capabilities(self, revision):
-        return {"tools": {}}
+    feature = "resources"
 
 
-class UndeclaredPrompts(UndeclaredTools):
+class UndeclaredPrompts(Undeclared):
     """Serves prompts without declaring them."""
 
-    def get_capabilities(self, revision):
-        return {"tools": {}, "resources": {}}
+    feature = "prompts"
 
 
-class UndeclaredCompletions(UndeclaredTools):
+class UndeclaredCompletions(Undeclared):
     """Completes arguments without declaring it."""
 
-    def get_capabilities(self, revision):
-        return {"tools": {}, "resources": {}, "prompts": {}}
+    feature = "completions"
 
 
 class DeclaredToolsMissing(Server):

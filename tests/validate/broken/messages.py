@@ -100,9 +100,10 @@ class RefusesUnknownNotifications(Server):
 
 
 class ReusedRequestIds(Server):
-    """Sends a ping before the result of each tool call, with the same id every time."""
+    """Sends two pings with the same id before the result of a tool call."""
 
     def call_add(self, call, arguments):
+        yield {"jsonrpc": "2.0", "id": "ping", "method": "ping"}
         yield {"jsonrpc": "2.0", "id": "ping", "method": "ping"}
         return super().call_add(call, arguments)
 
@@ -144,10 +145,10 @@ class Latin1(Server):
 
     def read_known(self, uri):
         found = super().read_known(uri)
-        return {**found, "text": "Grüße"} if uri == "memo://hello" else found
+        return {**found, "text": "Grüße"} if uri == "memo://empty" else found
 
     def encode(self, message):
-        return super().encode(message).decode().encode("latin-1")
+        return super().encode(message).replace("Grüße".encode(), "Grüße".encode("latin-1"))
 
 
 class InvalidMetaKeys(Server):

@@ -81,7 +81,7 @@ class MetaRefusedAsUnknownMethod(Server):
         try:
             return super().open_modern_call(message, meta, session)
         except RpcError as error:
-            if error.code == INVALID_PARAMS:
+            if error.message.startswith("missing"):
                 raise RpcError(-32601, "unknown method") from None
             raise
 
@@ -90,18 +90,19 @@ class ClientInfoRequired(Server):
     """Refuses requests whose `_meta` lacks the optional `clientInfo`."""
 
     def open_modern_call(self, message, meta, session):
+        call = super().open_modern_call(message, meta, session)
         if META + "clientInfo" not in meta:
             raise RpcError(INVALID_PARAMS, "missing `clientInfo` in `_meta`")
-        return super().open_modern_call(message, meta, session)
+        return call
 
 
 class AnyVersionAccepted(Server):
     """Serves requests of versions that do not exist."""
 
     def open_modern_call(self, message, meta, session):
-        return super().open_modern_call(
-            message, {**meta, META + "protocolVersion": MODERN}, session
-        )
+        if isinstance(meta.get(META + "protocolVersion"), str):
+            meta = {**meta, META + "protocolVersion": MODERN}
+        return super().open_modern_call(message, meta, session)
 
 
 class UnsupportedVersionCode(Server):

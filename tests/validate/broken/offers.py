@@ -220,14 +220,16 @@ class EndlessPages(Server):
 
 
 class UnstablePages(Server):
-    """The second page of resources starts one item later each time."""
+    """A cursor leads to the next item each time that it is used."""
 
-    reads = 0
+    def __init__(self):
+        super().__init__()
+        self.uses = {}
 
     def read_cursor(self, cursor, items):
         start = super().read_cursor(cursor, items)
-        self.reads += 1
-        return start + self.reads % 2
+        self.uses[start, len(items)] = self.uses.get((start, len(items)), -1) + 1
+        return start + self.uses[start, len(items)]
 
 
 class NullCursor(Server):

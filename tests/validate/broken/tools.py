@@ -1,6 +1,6 @@
 """Faults of tools: their list, their schemas, their results, their errors."""
 
-from tests.validate.servers.features import PIXEL, TOOLS, Server, make_text
+from tests.validate.servers.features import PIXEL, Server, make_text
 
 
 class ChangedTool(Server):
@@ -246,14 +246,23 @@ class TaskWithoutCapability(Server):
 
 
 class ChangedHeader(Server):
-    """Base of servers with other `x-mcp-header` annotations."""
+    """Base of servers with a tool whose `x-mcp-header` annotations are wrong."""
 
     properties = ()
 
     def get_tools(self, call):
-        tools = super().get_tools(call)
+        return [*super().get_tools(call), self.make_tool()]
+
+    def make_tool(self):
+        """Return the tool with the annotations."""
         schema = {"type": "object", "properties": dict(self.properties)}
-        return [*tools[:2], *tools[3:], {**TOOLS[2], "name": "find_town", "inputSchema": schema}]
+        return {"name": "find_town", "inputSchema": schema, "annotations": {"readOnlyHint": True}}
+
+    def find_tool(self, name):
+        return self.make_tool() if name == "find_town" else super().find_tool(name)
+
+    def call_find_town(self, call, arguments):
+        return {"content": [make_text("the largest town")]}
 
 
 class HeaderOfNumber(ChangedHeader):

@@ -112,7 +112,7 @@ NAME_FORM = {
         "required": ["name"],
     },
 }
-_KINDS = {"string": str, "integer": int, "object": dict, "array": list, "boolean": bool}
+_KINDS = {"string": (str,), "integer": (int,), "number": (int, float)}
 
 
 def find_violation(schema, arguments):
@@ -128,7 +128,7 @@ def find_violation(schema, arguments):
         expected = schema["properties"][name]
         if expected["type"] == "integer" and type(value) is float and value.is_integer():
             value = int(value)  # JSON Schema takes 42.0 for an integer
-        if type(value) is not _KINDS[expected["type"]]:
+        if type(value) not in _KINDS[expected["type"]]:
             return f"`{name}` must be of type {expected['type']}"
         if type(value) is int and not expected.get("minimum", value) <= value <= expected.get(
             "maximum", value
@@ -209,7 +209,7 @@ class Server(Protocol):
     def tools_call(self, call):
         """Call a tool."""
         name = call.params.get("name")
-        tool = next((tool for tool in TOOLS if tool["name"] == name), None)
+        tool = self.find_tool(name)
         if tool is None:
             return self.refuse_tool(call, name)
         arguments = call.params.get("arguments", {})
@@ -217,6 +217,10 @@ class Server(Protocol):
         if violation:
             return self.refuse_arguments(call, violation)
         return getattr(self, "call_" + name)(call, arguments)
+
+    def find_tool(self, name):
+        """Return the tool with a name, None if there is none."""
+        return next((tool for tool in TOOLS if tool["name"] == name), None)
 
     def check_arguments(self, tool, arguments):
         """Return why arguments are invalid; "" if they are valid."""

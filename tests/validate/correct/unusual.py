@@ -1,0 +1,170 @@
+"""Correct servers that do what is unusual and allowed; none of it may be a finding."""
+
+import sys
+
+from tests.validate.servers.core import INFO, LEGACY, META, METHOD_NOT_FOUND, MODERN, RpcError
+from tests.validate.servers.features import TOOLS, Server, make_text
+from tests.validate.servers.stdio import StdioLoop, write_all
+
+
+class ExtraMembers(Server):
+    """Results and definitions have members that no specification names."""
+
+    def make_response(self, call, result):
+        if call.method != "ping":  # whose result must be empty
+            result = {**result, "example.com/cost": 3}
+        return super().make_response(call, result)
+
+    def get_capabilities(self, revision):
+        extra = {"experimental": {"com.example/audit": {}}, "example": {"level": 2}}
+        return {**super().get_capabilities(revision), **extra}
+
+    def get_tools(self, call):
+        return [{**tool, "category": "numbers"} for tool in super().get_tools(call)]
+
+
+class CarriageReturnLoop(StdioLoop):
+    """Ends lines as Windows does, and writes to stderr."""
+
+    def write(self, message):
+        sys.stderr.write("sending a message\n")
+        write_all(self.server.encode(message) + b"\r\n")
+
+
+class CarriageReturns(Server):
+    """Lines end with CR LF; stderr is in use."""
+
+    loop_class = CarriageReturnLoop
+
+
+class ToolsOnly(Server):
+    """Offers tools in one page, without optional members, and nothing else."""
+
+    page_size = 100
+    instructions = ""
+
+    def get_capabilities(self, revision):
+        return {"tools": {}}
+
+    def get_tools(self, call):
+        kept = ("name", "inputSchema")
+        tools = [{name: tool[name] for name in kept} for tool in TOOLS[1:3]]
+        return [*tools, {"name": "ping_pong", "inputSchema": {"type": "object"}}]
+
+    def find_tool(self, name):
+        found = {"name": "ping_pong", "inputSchema": {"type": "object", "properties": {}}}
+        return found if name == "ping_pong" else super().find_tool(name)
+
+    def check_arguments(self, tool, arguments):
+        # Its schema allows any arguments.
+        return "" if tool["name"] == "ping_pong" else super().check_arguments(tool, arguments)
+
+    def call_ping_pong(self, call, arguments):
+        return {"content": [make_text("pong")]}
+
+    def wants_log(self, call, level):
+        return False
+
+    def subscriptions_listen(self, call):
+        raise RpcError(METHOD_NOT_FOUND, "nothing to subscribe to")
+
+
+class EmptyLists(Server):
+    """Declares every feature and offers none."""
+
+    def get_tools(self, call):
+        return []
+
+    def get_resources(self, call):
+        return []
+
+    def paginate(self, call, items, key):
+        super().paginate(call, items, key)
+        return {key: []}
+
+    def tools_call(self, call):
+        return self.refuse_tool(call, call.params.get("name"))
+
+    def prompts_get(self, call):
+        return self.refuse_prompt(call, "unknown prompt")
+
+    def resources_read(self, call):
+        return self.refuse_resource(call, str(call.params.get("uri")))
+
+
+class FailingTools(Server):
+    """Every call of a tool fails, and says so properly."""
+
+    def run_tool(self, call):
+        """Return the failure."""
+        return {"content": [make_text("the API key is not set")], "isError": True}
+
+    def call_add(self, call, arguments):
+        return self.run_tool(call)
+
+    call_count = call_find_city = call_greet_user = call_show_media = call_add
+
+
+class LegacyOnly(Server):
+    """Knows the handshake revisions alone."""
+
+    revisions = LEGACY
+
+
+class LatestLegacyOnly(Server):
+    """Knows one revision."""
+
+    revisions = ("2025-06-18",)
+
+
+class ModernOnly(Server):
+    """Knows 2026-07-28 alone."""
+
+    revisions = (MODERN,)
+
+
+class SlowAnswers(Server):
+    """Takes a moment for each answer."""
+
+    def run(self, call):
+        yield 0.15
+        return (yield from super().run(call))
+
+
+class RicherMembers(Server):
+    """Sends members of later revisions where the schema of the earlier one allows more members."""
+
+    def knows(self, call, member):
+        return True
+
+    def describe(self, revision):
+        info = {**INFO, "title": "Reference", "websiteUrl": "https://example.com"}
+        return {**super().describe(revision), "serverInfo": info}
+
+
+class MetaEverywhere(Server):
+    """Results, tools and notifications have `_meta` with valid keys of the server's own."""
+
+    def make_response(self, call, result):
+        own = {"com.example/trace": "a1", "x": None, "example.com/a.b_c-d": [1]}
+        meta = {**own, **result.get("_meta", {})}
+        return super().make_response(call, {**result, "_meta": meta})
+
+    def get_subscription_meta(self, call):
+        return {META + "subscriptionId": call.id, "com.example/trace": "a1"}
+
+
+class NoPaging(Server):
+    """Everything is in one page."""
+
+    page_size = 1000
+
+
+class SilentProgress(Server):
+    """Sends neither progress nor logs, which is optional."""
+
+    def report_progress(self, call, step, steps):
+        yield from ()
+
+    def wants_log(self, call, level):
+        return False
