@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.options import Server
-from mcpgen.cli.output.report import Printer
+from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.visible import visible
+from mcpgen.diagnostics import Diagnostic, Severity, did_you_mean
 from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
+    from mcpgen.factory.validate.official import ScenarioResult
+    from mcpgen.factory.validate.probe import ProbeOptions
+    from mcpgen.factory.validate.report import Finding
+    from mcpgen.factory.validate.run import Validation
     from mcpgen.factory.wire.targets import Target
+
+_TRANSPORTS = ("stdio", "http", "sse")
+_SERVER = "Server"
+_OUTPUT = "Reports"
 
 
 def validate(
@@ -21,34 +32,90 @@ def validate(
     target: Server = None,
     *,
     revision: Annotated[
-        str, typer.Option(metavar="DATE", help="One revision, or all that the server supports.")
+        str,
+        typer.Option(
+            metavar="DATE|all", help="Examine one revision, or all that the server supports."
+        ),
     ] = "all",
-    transport: Annotated[str, typer.Option(metavar="NAME", help="stdio, http, sse or all.")] = "",
-    min_score: Annotated[int, typer.Option(metavar="N", help="Fail below this score.")] = 0,
+    transport: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|all",
+            help="stdio, http (Streamable HTTP) or sse (HTTP+SSE of 2024-11-05). By default stdio"
+            " for a command, http for a URL, and both for the folder of a package.",
+        ),
+    ] = "",
+    min_score: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=100,
+            metavar="N",
+            help="Exit with 0 if every score is at least N, and 80 % were exercised.",
+        ),
+    ] = 0,
+    explain: Annotated[
+        str, typer.Option(metavar="ID", help="Explain a requirement, without any server.")
+    ] = "",
+    official: Annotated[
+        bool,
+        typer.Option(
+            "--official",
+            help="Also run the official conformance suite over HTTP, if Node and it are installed.",
+        ),
+    ] = False,
+    allow_writes: Annotated[
+        bool,
+        typer.Option("--allow-writes", help="Also call tools that are not marked as read-only."),
+    ] = False,
     header: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A header of every request.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="A header of every HTTP request; repeatable.",
+            rich_help_panel=_SERVER,
+        ),
     ] = None,
     env: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A variable for the server's process."),
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="An environment variable of the server's process; repeatable.",
+            rich_help_panel=_SERVER,
+        ),
     ] = None,
     token_from: Annotated[
-        str, typer.Option(metavar="VARIABLE", help="The variable that holds the access token.")
+        str,
+        typer.Option(
+            metavar="VARIABLE",
+            help="The environment variable that contains the access token.",
+            rich_help_panel=_SERVER,
+        ),
     ] = "",
-    allow_writes: Annotated[
-        bool, typer.Option("--allow-writes", help="Also call tools that are not read-only.")
-    ] = False,
+    junit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a JUnit report.", rich_help_panel=_OUTPUT),
+    ] = None,
+    sarif: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the findings as SARIF.", rich_help_panel=_OUTPUT),
+    ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a Markdown page.", rich_help_panel=_OUTPUT),
+    ] = None,
 ) -> int:
-    """Check a server against the requirements of MCP, and compute a score for each revision."""
-    import asyncio
-
-    from mcpgen.factory.validate import report, run
+    """Check an MCP server against the requirements of each revision, and compute its scores."""
+    if explain:
+        return _explain(printer, explain)
     from mcpgen.factory.validate.probe import ProbeOptions
     from mcpgen.factory.wire.session import REVISIONS
     from mcpgen.factory.wire.targets import TargetError, find_target
 
     if revision != "all" and revision not in REVISIONS:
-        raise UsageError(f"unknown revision `{revision}`", help=f"one of {', '.join(REVISIONS)}")
+        raise UsageError(
+            f"unknown revision `{revision}`", help=f"`all`, or one of {', '.join(REVISIONS)}"
+        )
     try:
         found = find_target(
             target or (), headers=header or (), environment=env or (), token_variable=token_from
@@ -56,39 +123,244 @@ def validate(
     except TargetError as error:
         raise UsageError(str(error), help=error.help) from None
     with printer.progress() as progress:
-        validation = asyncio.run(
-            run.validate(
-                found,
-                revisions=REVISIONS if revision == "all" else (revision,),
-                transports=_choose_transports(found, transport),
-                options=ProbeOptions(allow_writes=allow_writes),
-                progress=progress,
-            )
+        validation, scenarios = _run(
+            found,
+            revisions=REVISIONS if revision == "all" else (revision,),
+            transports=_choose_transports(found, transport),
+            options=ProbeOptions(allow_writes=allow_writes),
+            progress=progress,
+            official=official,
         )
+    _write_reports(validation, junit, sarif, markdown)
+    _show_official(printer, scenarios)
+    has_failed = any(not scenario.passed for scenario in scenarios)
+    asked = () if revision == "all" else (revision,)
+    return _finish(printer, validation, min_score, asked, has_failed=has_failed)
+
+
+def _run(
+    target: Target,
+    *,
+    revisions: Sequence[str],
+    transports: Sequence[str],
+    options: ProbeOptions,
+    progress: Callable[[str], None],
+    official: bool,
+) -> tuple[Validation, list[ScenarioResult]]:
+    import asyncio
+
+    from mcpgen.factory.validate import run
+    from mcpgen.factory.validate.official import OfficialSuiteError, run_official
+
+    async def examine() -> tuple[Validation, list[ScenarioResult]]:
+        validation = await run.validate(
+            target,
+            revisions=revisions,
+            transports=transports,
+            options=options,
+            progress=progress,
+        )
+        if not official or validation.trouble_kind:
+            return validation, []
+        progress("the official suite")
+        return validation, await run_official(target, validation.revisions)
+
+    try:
+        return asyncio.run(examine())
+    except OfficialSuiteError as error:
+        raise UsageError(str(error), help=error.help) from None
+
+
+def _choose_transports(target: Target, name: str) -> tuple[str, ...]:
+    """Return the transports to examine.
+
+    Raises:
+        UsageError: the target has no such transport.
+    """
+    if name not in ("", "all", *_TRANSPORTS):
+        raise UsageError(
+            f"unknown transport `{name}`", help=f"`all`, or one of {', '.join(_TRANSPORTS)}"
+        )
+    if target.url:
+        if name == "stdio":
+            raise UsageError("a URL cannot be examined over stdio", help="give a command instead")
+        return (name,) if name not in ("", "all") else ("http",)
+    if target.package is None:
+        if name in ("http", "sse"):
+            raise UsageError(
+                "a command is examined over stdio", help="start the server, and give its URL"
+            )
+        return ("stdio",)
+    return {"": ("stdio", "http"), "all": _TRANSPORTS}.get(name, (name,))
+
+
+# Output
+
+
+def _finish(
+    printer: Printer,
+    validation: Validation,
+    min_score: int,
+    asked: Sequence[str],
+    *,
+    has_failed: bool,
+) -> int:
+    from mcpgen.factory.validate import report
+
     scores = report.compute_scores(validation)
+    found = list(report.iterate_findings(validation))
     printer.fact(
-        target=str(found),
+        target=validation.target,
         revisions={name: report.format_score(score) for name, score in scores.items()},
+        unsupported=validation.unsupported,
+        undecided=report.format_undecided(validation),
+        findings=[report.format_finding(result) for result in found],
     )
-    findings = [report.format_finding(result) for result in report.iterate_findings(validation)]
-    printer.fact(checked=findings)
     if validation.trouble_kind:
-        printer.error(validation.trouble_kind, visible(validation.trouble))
+        printer.error(
+            validation.trouble_kind,
+            visible(validation.trouble),
+            help="start the server by hand to see why"
+            if validation.trouble_kind == "unreachable"
+            else "give credentials with --token-from or --header",
+        )
         return printer.finish(Outcome.FINDINGS, validation.trouble_kind)
-    for name, score in scores.items():
-        printer.result(f"{name}  {score.score}  {score.exercised}/{score.applicable}")
-    for finding in findings:
-        printer.result(f"{finding['revision']} {finding['rule']}: {visible(finding['message'])}")
-    is_low = any(score.score < min_score or not score.is_reliable for score in scores.values())
-    passed = not findings and not (min_score and is_low)
+    _show_scores(printer, validation)
+    _show_findings(printer, report.join_findings(validation), is_failure=True)
+    undecided = report.join_undecided(validation)
+    if printer.is_verbose:
+        _show_findings(printer, undecided, is_failure=False)
+    elif undecided:
+        count = format_count(len(undecided), "requirement")
+        printer.result(f"\n{count} not decided; --verbose lists them")
+    missing = [name for name in asked if name not in scores]
+    for name in missing:
+        why = validation.unsupported.get(name, "")
+        printer.error("revision-not-supported", f"{name} is not supported: {visible(why)}")
+    if min_score:
+        is_high = all(it.score >= min_score and it.is_reliable for it in scores.values())
+        passed = is_high and bool(scores)
+    else:
+        passed = all(it.verdict == "PASS" for it in scores.values()) and bool(scores)
+    passed = passed and not missing and not has_failed
     return printer.finish(
         Outcome.DONE if passed else Outcome.FINDINGS, "passed" if passed else "failed"
     )
 
 
-def _choose_transports(target: Target, name: str) -> tuple[str, ...]:
-    if name and name != "all":
-        return (name,)
-    if target.url:
-        return ("http",)
-    return ("stdio", "http") if target.package is not None else ("stdio",)
+def _show_scores(printer: Printer, validation: Validation) -> None:
+    from mcpgen.factory.validate.report import compute_scores, describe_coverage, format_number
+
+    for revision, score in compute_scores(validation).items():
+        number = f"{format_number(score):>4}"
+        printer.result(f"{revision}  {number}  {score.verdict}  {describe_coverage(score)}")
+    for revision, reason in sorted(validation.unsupported.items()):
+        printer.result(f"{revision}     -  not supported: {visible(reason)[:150]}")
+
+
+def _show_findings(printer: Printer, found: Sequence[Finding], *, is_failure: bool) -> None:
+    for finding in found:
+        requirement = finding.requirement
+        word = requirement.level.upper() if is_failure else "not decided"
+        printer.result(f"\n{word}  {requirement.id}: {visible(finding.message)}")
+        printer.result(f"      in:   {', '.join(finding.places)}")
+        if is_failure:
+            printer.result(f"      why:  {requirement.why}")
+            printer.result(f"      help: {requirement.help}")
+
+
+def _show_official(printer: Printer, scenarios: Sequence[ScenarioResult]) -> None:
+    if not scenarios:
+        return
+    printer.fact(
+        official=[
+            {"scenario": it.name, "revision": it.revision, "passed": it.passed, "checks": it.counts}
+            for it in scenarios
+        ]
+    )
+    passed = sum(it.passed for it in scenarios)
+    printer.result(f"official suite: {passed} of {len(scenarios)} applicable scenarios passed")
+    for scenario in scenarios:
+        if not scenario.passed:
+            printer.result(f"  failed: {scenario.name} ({scenario.revision})")
+
+
+def _write_reports(
+    validation: Validation, junit: Path | None, sarif: Path | None, markdown: Path | None
+) -> None:
+    """Write the reports that were asked for.
+
+    Raises:
+        UsageError: a file cannot be written.
+    """
+    from mcpgen.cli.output.sarif import write_sarif
+    from mcpgen.factory.junit import add_to_report
+    from mcpgen.factory.validate import report
+    from mcpgen.factory.validate.requirements import read_requirements
+
+    try:
+        if junit is not None:
+            junit.unlink(missing_ok=True)
+            add_to_report(junit, report.group_results(validation))
+        if markdown is not None:
+            markdown.parent.mkdir(parents=True, exist_ok=True)
+            markdown.write_text(report.format_markdown(validation), "utf-8")
+        if sarif is not None:
+            rules = {it.id: it.requirement for it in read_requirements().requirement}
+            write_sarif(sarif, _list_diagnostics(report.join_findings(validation)), rules)
+    except OSError as error:
+        raise UsageError(f"cannot write `{error.filename}`: {error.strerror}") from None
+
+
+def _list_diagnostics(found: Sequence[Finding]) -> list[Diagnostic]:
+    return [
+        Diagnostic(
+            finding.requirement.id,
+            Severity.ERROR if finding.requirement.level == "must" else Severity.WARNING,
+            f"{finding.message} ({', '.join(finding.places)})",
+            None,
+            finding.requirement.why,
+            finding.requirement.help,
+        )
+        for finding in found
+    ]
+
+
+def _explain(printer: Printer, requirement_id: str) -> int:
+    """Print a requirement.
+
+    Raises:
+        UsageError: it is unknown.
+    """
+    from mcpgen.factory.validate.requirements import read_requirements
+
+    table = read_requirements()
+    found = table.find(requirement_id)
+    if found is None:
+        known = [it.id for it in table.requirement]
+        hint = did_you_mean(requirement_id, known, "docs/reference/requirements.md lists all")
+        raise UsageError(f"unknown requirement `{requirement_id}`", help=hint)
+    facts = {
+        "id": found.id,
+        "level": found.level,
+        "requirement": found.requirement,
+        "why": found.why,
+        "help": found.help,
+        "section": found.section,
+        "since": found.since,
+        "until": found.until,
+        "transport": found.transport,
+        "applies_if": found.applies_if,
+        "rows": list(found.rows),
+    }
+    printer.fact(requirement=facts)
+    printer.result(f"{found.id} ({found.level.upper()})")
+    printer.result(f"  {found.requirement}")
+    printer.result(f"  why:       {found.why}")
+    printer.result(f"  help:      {found.help}")
+    printer.result(f"  section:   {found.section}")
+    printer.result(f"  revisions: {found.since} to {found.until}")
+    printer.result(f"  transport: {found.transport}")
+    if found.applies_if:
+        printer.result(f"  applies:   if the server declares {found.applies_if}")
+    return printer.finish(Outcome.DONE)

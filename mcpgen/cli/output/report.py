@@ -106,7 +106,10 @@ class Printer:
             report = {
                 "outcome": word or outcome.value,
                 **self._facts,
-                "findings": [format_problem_json(problem) for problem in self._problems],
+                "findings": [
+                    *self._facts.get("findings", ()),  # of commands whose findings have more fields
+                    *(format_problem_json(problem) for problem in self._problems),
+                ],
             }
             _write(self.stdout, json.dumps(report, indent=2, ensure_ascii=True) + "\n")
         elif len(self._problems) > 1 and not self.is_quiet:

@@ -15,10 +15,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from mcpgen.diagnostics import did_you_mean
+from mcpgen.factory.junit import Group
 from mcpgen.factory.packages import GeneratedPackage, NoPackageError
 from mcpgen.factory.test.cassettes import Cassette, Player, Recorder
 from mcpgen.factory.test.own_tests import compare_expected_result
-from mcpgen.factory.test.results import Group
 from mcpgen.ir.tests_file import CallEntry, CaseEntry, ExpectEntry
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.upstream.response.redaction import Redactor

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from mcpgen.contract.snapshot import snapshot_entry
 from mcpgen.diagnostics import Location, Problems
+from mcpgen.factory.junit import Group
 from mcpgen.factory.packages import GeneratedPackage
-from mcpgen.factory.test.results import Group
 from mcpgen.factory.test.run import Selection
 from mcpgen.ir.tests_file import TESTS_FILE, CaseEntry, RequestEntry
 from mcpgen.pipeline.project.project_folder import read_file

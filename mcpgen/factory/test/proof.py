@@ -11,11 +11,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems
+from mcpgen.factory.junit import add_to_report
 from mcpgen.factory.packages import find_package
 from mcpgen.factory.test.live import Live, run_live
 from mcpgen.factory.test.mutation.campaign import Campaign, run_campaign
 from mcpgen.factory.test.own_tests import Updated, run_own_tests
-from mcpgen.factory.test.results import SuiteResult, add_to_report
+from mcpgen.factory.test.results import SuiteResult
 from mcpgen.factory.test.run import check_packages, parse_selection, run_suite
 from mcpgen.pipeline.project.evidence import (
     describe_tools,

@@ -1,17 +1,32 @@
-"""The result of a validation as JSON and as lines for people."""
+"""The result of a validation as JSON, Markdown and tests of a JUnit report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from mcpgen.factory.junit import Group
+from mcpgen.factory.validate.requirements import Requirement
 from mcpgen.factory.validate.run import Result, Validation
 from mcpgen.factory.validate.score import Score, compute_score
 from mcpgen.factory.validate.verdicts import Verdict
 from mcpgen.jsonschema.types import JsonObject
 
+_FINDINGS = frozenset({Verdict.FAIL, Verdict.ERROR})
+_UNDECIDED = frozenset({Verdict.UNTESTED, Verdict.INCONCLUSIVE})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One violation, with all revisions and transports where it was observed the same way."""
+
+    requirement: Requirement
+    message: str
+    places: tuple[str, ...]  # "2025-11-25 stdio"
+
 
 def compute_scores(validation: Validation) -> dict[str, Score]:
-    """Return the score of each examined revision."""
+    """Return the score of each examined revision, oldest first."""
     return {revision: _score(validation, revision) for revision in validation.revisions}
 
 
@@ -26,10 +41,45 @@ def _score(validation: Validation, revision: str) -> Score:
 
 
 def iterate_findings(validation: Validation) -> Iterator[Result]:
-    """Yield the results that are findings: failures and errors."""
-    for result in validation.results:
-        if result.outcome.verdict in {Verdict.FAIL, Verdict.ERROR}:
-            yield result
+    """Yield the results that are findings: failures and errors, requirements of MUST first."""
+    found = [it for it in validation.results if it.outcome.verdict in _FINDINGS]
+    yield from sorted(found, key=lambda it: (it.requirement.level, it.revision))
+
+
+def join_findings(validation: Validation) -> list[Finding]:
+    """Return the findings, those with the same message as one."""
+    return _join(iterate_findings(validation))
+
+
+def join_undecided(validation: Validation) -> list[Finding]:
+    """Return the requirements that apply and were not decided, with the reason."""
+    return _join(it for it in validation.results if it.outcome.verdict in _UNDECIDED)
+
+
+def _join(results: Iterator[Result]) -> list[Finding]:
+    joined: dict[tuple[str, str], tuple[Requirement, list[str]]] = {}
+    for result in results:
+        key = (result.requirement.id, result.outcome.message)
+        _, places = joined.setdefault(key, (result.requirement, []))
+        places.append(f"{result.revision} {result.transport}")
+    return [
+        Finding(requirement, message, tuple(sorted(places)))
+        for (_, message), (requirement, places) in joined.items()
+    ]
+
+
+def describe_coverage(score: Score) -> str:
+    """Return how much was exercised: "54 of 55 applicable requirements (98 % exercised)"."""
+    share = f"{100 * score.coverage:.0f} % exercised"
+    return f"{score.exercised} of {score.applicable} applicable requirements ({share})"
+
+
+def format_number(score: Score) -> str:
+    """Return the score, with `~` if too little was exercised."""
+    return f"{'' if score.is_reliable else '~'}{score.score}"
+
+
+# JSON
 
 
 def format_finding(result: Result) -> JsonObject:
@@ -38,7 +88,7 @@ def format_finding(result: Result) -> JsonObject:
     return {
         "rule": requirement.id,
         "level": requirement.level,
-        "severity": "error" if requirement.level == "must" else "warning",
+        "severity": severity(requirement),
         "revision": result.revision,
         "transport": result.transport,
         "message": result.outcome.message,
@@ -47,6 +97,11 @@ def format_finding(result: Result) -> JsonObject:
         "section": requirement.section,
         "evidence": list(result.evidence),
     }
+
+
+def severity(requirement: Requirement) -> str:
+    """Return the severity of a violation."""
+    return "error" if requirement.level == "must" else "warning"
 
 
 def format_score(score: Score) -> JsonObject:
@@ -62,4 +117,85 @@ def format_score(score: Score) -> JsonObject:
         "untested": score.counts[Verdict.UNTESTED],
         "inconclusive": score.counts[Verdict.INCONCLUSIVE],
         "not_applicable": score.counts[Verdict.NOT_APPLICABLE],
+        "coverage": round(score.coverage, 3),
+        "reliable": score.is_reliable,
     }
+
+
+def format_undecided(validation: Validation) -> list[JsonObject]:
+    """Return the requirements that apply and were not decided, for `--json`."""
+    return [
+        {
+            "rule": result.requirement.id,
+            "level": result.requirement.level,
+            "verdict": result.outcome.verdict.value,
+            "revision": result.revision,
+            "transport": result.transport,
+            "reason": result.outcome.message,
+        }
+        for result in validation.results
+        if result.outcome.verdict in _UNDECIDED
+    ]
+
+
+# JUnit and Markdown
+
+
+def group_results(validation: Validation) -> list[Group]:
+    """Return each requirement as a test, grouped by revision and transport."""
+    groups: dict[str, Group] = {}
+    for result in validation.results:
+        name = f"{result.revision} over {result.transport}"
+        group = groups.setdefault(name, Group(name))
+        test, reason = result.requirement.id, result.outcome.message
+        match result.outcome.verdict:
+            case Verdict.PASS:
+                group.passed.append(test)
+            case Verdict.FAIL | Verdict.ERROR:
+                group.failed.append((test, reason))
+            case _:
+                group.untested.append((test, reason))
+    return list(groups.values())
+
+
+def format_markdown(validation: Validation) -> str:
+    """Return the result as a Markdown page: a table of scores, and the findings."""
+    lines = ["# Validation", "", f"Target: {_code(validation.target)}", ""]
+    if validation.trouble_kind:
+        return "\n".join(
+            [*lines, f"**{validation.trouble_kind}**: {_escape(validation.trouble)}", ""]
+        )
+    lines += ["| revision | score | verdict | coverage |", "|---|---|---|---|"]
+    for revision, score in compute_scores(validation).items():
+        row = (revision, format_number(score), score.verdict, describe_coverage(score))
+        lines.append(f"| {' | '.join(row)} |")
+    for revision, reason in sorted(validation.unsupported.items()):
+        lines.append(f"| {revision} | - | not supported | {_escape(reason)} |")
+    lines += _format_list("Findings", join_findings(validation), with_help=True)
+    lines += _format_list("Not decided", join_undecided(validation), with_help=False)
+    return "\n".join(lines) + "\n"
+
+
+def _format_list(title: str, found: Sequence[Finding], *, with_help: bool) -> list[str]:
+    lines = ["", f"## {title}", ""]
+    for finding in found:
+        requirement = finding.requirement
+        lines.append(
+            f"- **{requirement.id}** ({requirement.level.upper()}, {requirement.section}):"
+            f" {_escape(finding.message)}  \n  {', '.join(finding.places)}"
+        )
+        if with_help:
+            lines.append(f"  - why: {_escape(requirement.why)}")
+            lines.append(f"  - help: {_escape(requirement.help)}")
+    return lines if found else [*lines, "None."]
+
+
+def _escape(text: str) -> str:
+    """Return text of a server for Markdown: one line, no markup and no table cells."""
+    flat = " ".join(text.split())
+    return "".join(f"\\{char}" if char in "\\`*_{}[]<>()#|!&" else char for char in flat)
+
+
+def _code(text: str) -> str:
+    flat = " ".join(text.split())
+    return f"`{flat.replace('`', chr(39))}`"

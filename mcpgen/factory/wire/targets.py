@@ -31,6 +31,8 @@ class Target(Struct, frozen=True, kw_only=True):
     token: str = ""  # the access token in `headers`, "" if there is none
 
     def __str__(self) -> str:
+        if self.package is not None:
+            return str(self.package.directory)
         return self.url or shlex.join(self.command)
 
     @property

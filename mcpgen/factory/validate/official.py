@@ -1,0 +1,141 @@
+"""The official conformance suite: which scenarios apply to a server, and their results."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mcpgen.factory.validate.hosting import host
+from mcpgen.factory.wire.targets import Target
+
+PACKAGE: Final = "@modelcontextprotocol/conformance"
+VERSION: Final = "0.2.0-alpha.12"
+_MIN_NODE: Final = 22
+_LOCAL: Final = Path("node_modules")
+_SCENARIO_SECONDS: Final = 60
+_PASSED: Final = frozenset({"SUCCESS", "SKIPPED", "INFO"})
+# Scenarios that need no tools, prompts or resources of a fixture, and the revisions that have them.
+_LEGACY: Final = ("2025-06-18", "2025-11-25")
+SCENARIOS: Final[Mapping[str, Sequence[str]]] = {
+    "server-initialize": _LEGACY,
+    "ping": _LEGACY,
+    "tools-list": (*_LEGACY, "2026-07-28"),
+    "dns-rebinding-protection": ("2025-11-25", "2026-07-28"),
+    "server-sse-multiple-streams": ("2025-11-25", "2026-07-28"),
+}
+
+
+class OfficialSuiteError(Exception):
+    """The suite cannot be run; `help` says how to install it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.help = (
+            f"install Node >= {_MIN_NODE}, and `npm install {PACKAGE}@{VERSION}` in this folder"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioResult:
+    """The checks of one scenario, counted by status."""
+
+    name: str
+    revision: str
+    counts: dict[str, int]
+
+    @property
+    def passed(self) -> bool:
+        """Whether a check succeeded and none failed."""
+        return self.counts.get("SUCCESS", 0) > 0 and self.counts.keys() <= _PASSED
+
+
+async def run_official(target: Target, revisions: Sequence[str]) -> list[ScenarioResult]:
+    """Run the scenarios that apply to any server, for supported revisions, over Streamable HTTP.
+
+    Raises:
+        OfficialSuiteError: Node or the suite is missing, or the target is a command.
+    """
+    if not target.url and target.package is None:
+        raise OfficialSuiteError("the official suite needs a URL: it does not know stdio")
+    program = await find_suite()
+    async with host(target, ("http",)) as targets:
+        # One scenario tells `localhost` from its address.
+        url = targets["http"].url.replace("127.0.0.1", "localhost")
+        return [
+            await _run_scenario(program, url, name, revision)
+            for name, known in SCENARIOS.items()
+            for revision in known
+            if revision in revisions
+        ]
+
+
+async def find_suite() -> list[str]:
+    """Return the command that runs the suite: from `node_modules` here, or npm's global folder.
+
+    Raises:
+        OfficialSuiteError: Node or the suite is missing, or Node is too old.
+    """
+    node = _find_node()
+    for root in (_LOCAL, Path(node).resolve().parents[1] / "lib" / "node_modules"):
+        script = root / PACKAGE / "dist" / "index.js"
+        if script.is_file():
+            version = await _read_version(node)
+            if version < _MIN_NODE:
+                raise OfficialSuiteError(f"Node is {version}, expected {_MIN_NODE} or newer")
+            return [node, str(script.resolve())]
+    raise OfficialSuiteError(f"the npm package {PACKAGE} is not installed")
+
+
+def _find_node() -> str:
+    """Return the path of Node, of the npm package `node` or on PATH."""
+    own = _LOCAL / "node" / "bin" / "node"
+    found = str(own.resolve()) if own.is_file() else shutil.which("node")
+    if not found:
+        raise OfficialSuiteError(f"Node {_MIN_NODE} or newer is not installed")
+    return found
+
+
+async def _read_version(node: str) -> int:
+    process = await asyncio.create_subprocess_exec(
+        node, "--version", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+    )
+    output, _ = await process.communicate()
+    major = output.decode(errors="replace").strip().lstrip("v").partition(".")[0]
+    return int(major) if major.isdigit() else 0
+
+
+async def _run_scenario(
+    program: Sequence[str], url: str, name: str, revision: str
+) -> ScenarioResult:
+    counts: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        process = await asyncio.create_subprocess_exec(
+            *program,
+            *("server", "--url", url, "--scenario", name, "--spec-version", revision),
+            *("-o", folder),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        try:
+            async with asyncio.timeout(_SCENARIO_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+            counts["TIMEOUT"] += 1
+        counts.update(_read_statuses(Path(folder)))
+    return ScenarioResult(name, revision, dict(counts))
+
+
+def _read_statuses(folder: Path) -> list[str]:
+    """Return the status of each check that the suite wrote."""
+    files = sorted(folder.rglob("checks.json"))
+    return [str(check["status"]) for file in files for check in json.loads(file.read_bytes())]
