@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -53,15 +54,7 @@ async def negotiate(target: Target, transport: str) -> Negotiation:
         it: f"it is not defined for {transport}" for it in REVISIONS if not first <= it <= last
     }
     asked = [it for it in REVISIONS if first <= it <= last]
-    gate = asyncio.Semaphore(_AT_ONCE)
-    legacy = await asyncio.gather(
-        *(_ask(target, transport, it, START_SECONDS, gate) for it in asked if it != MODERN)
-    )
-    answers = list(legacy)
-    if MODERN in asked:
-        is_supported = any(not answer.reason for answer in legacy)
-        seconds = _MODERN_SECONDS if is_supported else START_SECONDS
-        answers.append(await _ask(target, transport, MODERN, seconds, gate))
+    answers = await _ask_all(target, transport, asked)
     for answer in answers:
         if answer.reason:
             found.declined[answer.revision] = answer.reason
@@ -69,6 +62,7 @@ async def negotiate(target: Target, transport: str) -> Negotiation:
             found.supported.append(answer.revision)
     if not any(answer.is_answered for answer in answers):
         raise UnreachableError(answers[0].reason)
+    found.supported.sort()
     found.examined = found.supported or [max(it for it in LEGACY_REVISIONS if it in asked)]
     return found
 
@@ -80,6 +74,24 @@ class _Answer:
     revision: str
     reason: str
     is_answered: bool
+
+
+async def _ask_all(target: Target, transport: str, revisions: Sequence[str]) -> list[_Answer]:
+    """Ask for revisions, the latest with a handshake first; the others only if that is answered."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+    *earlier, latest = (it for it in revisions if it != MODERN)
+    answers = [await _ask(target, transport, latest, START_SECONDS, gate)]
+    if answers[0].is_answered:
+        answers += await asyncio.gather(
+            *(_ask(target, transport, it, START_SECONDS, gate) for it in earlier)
+        )
+    else:
+        answers += [_Answer(it, answers[0].reason, is_answered=False) for it in earlier]
+    if MODERN in revisions:
+        is_supported = any(not answer.reason for answer in answers)
+        seconds = _MODERN_SECONDS if is_supported else START_SECONDS
+        answers.append(await _ask(target, transport, MODERN, seconds, gate))
+    return answers
 
 
 async def _ask(

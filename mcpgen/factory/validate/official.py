@@ -82,15 +82,11 @@ async def find_suite() -> list[str]:
     Raises:
         OfficialSuiteError: Node or the suite is missing, or Node is too old.
     """
-    node = _find_node()
-    for root in (_LOCAL, Path(node).resolve().parents[1] / "lib" / "node_modules"):
-        script = root / PACKAGE / "dist" / "index.js"
-        if script.is_file():
-            version = await _read_version(node)
-            if version < _MIN_NODE:
-                raise OfficialSuiteError(f"Node is {version}, expected {_MIN_NODE} or newer")
-            return [node, str(script.resolve())]
-    raise OfficialSuiteError(f"the npm package {PACKAGE} is not installed")
+    node, script = _find_node(), _find_script()
+    version = await _read_version(node)
+    if version < _MIN_NODE:
+        raise OfficialSuiteError(f"Node is {version}, expected {_MIN_NODE} or newer")
+    return [node, script]
 
 
 def _find_node() -> str:
@@ -100,6 +96,15 @@ def _find_node() -> str:
     if not found:
         raise OfficialSuiteError(f"Node {_MIN_NODE} or newer is not installed")
     return found
+
+
+def _find_script() -> str:
+    installed = Path(shutil.which("npm") or "npm").resolve()
+    for root in (_LOCAL, *(it for it in installed.parents if it.name == "node_modules")):
+        script = root / PACKAGE / "dist" / "index.js"
+        if script.is_file():
+            return str(script.resolve())
+    raise OfficialSuiteError(f"the npm package {PACKAGE} is not installed")
 
 
 async def _read_version(node: str) -> int:
