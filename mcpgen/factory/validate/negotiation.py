@@ -8,11 +8,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mcpgen.factory.validate.probe import START_SECONDS, Knowledge, Probe, ProbeOptions
-from mcpgen.factory.wire.connection import ConnectionLostError, UnreachableError
-from mcpgen.factory.wire.frames import Recording
+from mcpgen.factory.wire.connection import (
+    ConnectionLostError,
+    UnauthorizedError,
+    UnreachableError,
+)
+from mcpgen.factory.wire.frames import Frame, Recording
 from mcpgen.factory.wire.session import LEGACY_REVISIONS, MODERN, REVISIONS, Reply, Session
 from mcpgen.factory.wire.stdio import StdioConnection
 from mcpgen.factory.wire.targets import Target
+from mcpgen.jsonschema.types import JsonObject
 
 # A server of earlier revisions may leave `server/discover` unanswered.
 _MODERN_SECONDS: Final = 5.0
@@ -115,15 +120,14 @@ async def _ask(
 
 async def _ask_legacy(session: Session, seconds: float) -> _Answer:
     """Ask for a revision by a handshake."""
-    reply = await session.request(
-        "initialize", session.initialize_params(), timeout_seconds=seconds
-    )
+    reply = await _ask_leniently(session, "initialize", session.initialize_params(), seconds)
     version = (reply.result or {}).get("protocolVersion")
     reason = _describe(reply)
     if reply.result is not None:
         reason = f"the server answered with {version!r}"
     is_supported = version == session.revision
-    return _Answer(session.revision, "" if is_supported else reason, reply.response is not None)
+    is_answered = reply.response is not None or reply.status > 0
+    return _Answer(session.revision, "" if is_supported else reason, is_answered)
 
 
 async def _ask_modern(session: Session, seconds: float) -> _Answer:
@@ -131,8 +135,8 @@ async def _ask_modern(session: Session, seconds: float) -> _Answer:
     reasons = []
     answered = False
     for method, members in _MODERN_MEMBERS.items():
-        reply = await session.request(method, timeout_seconds=seconds)
-        answered = answered or reply.response is not None
+        reply = await _ask_leniently(session, method, {}, seconds)
+        answered = answered or reply.response is not None or reply.status > 0
         versions = (reply.result or {}).get("supportedVersions")
         if isinstance(versions, list) and versions and MODERN not in versions:
             return _Answer(MODERN, f"the server supports {', '.join(map(str, versions))}", True)
@@ -142,6 +146,26 @@ async def _ask_modern(session: Session, seconds: float) -> _Answer:
         if reply.response is None:
             break
     return _Answer(MODERN, reasons[0], answered)
+
+
+async def _ask_leniently(
+    session: Session, method: str, params: JsonObject, seconds: float
+) -> Reply:
+    """Send a request and take the first response, whatever id it has."""
+    connection = session.connection
+    since = len(connection.received)
+    pending = await session.start(method, params)
+
+    def is_answer(frame: Frame) -> bool:
+        return frame.is_response or (frame.http is not None and frame.http.status >= 400)
+
+    frame = await connection.wait_for(is_answer, seconds, since)
+    if pending.head is not None and pending.head.status == 401:
+        raise UnauthorizedError(pending.head.header("www-authenticate") or "")
+    if frame is None and connection.lost:
+        raise ConnectionLostError(connection.lost)
+    is_message = frame is not None and frame.is_response
+    return Reply(pending.request, frame if is_message else None, pending.head)
 
 
 def _describe(reply: Reply) -> str:

@@ -30,6 +30,8 @@ from mcpgen.factory.wire.session import REVISIONS
 from mcpgen.factory.wire.targets import Target
 
 CHECK_SECONDS: Final = 40.0
+EXAMINATION_SECONDS: Final = 120.0  # of one revision; a server that answers needs a tenth of it
+_TOO_LATE: Final = leave_untested(f"not begun within {EXAMINATION_SECONDS:g} seconds")
 _MAX_EVIDENCE: Final = 6
 _AT_ONCE: Final = 2  # revisions over stdio, each with processes of its own
 # What reading a message of unknown shape can raise.
@@ -136,9 +138,12 @@ class _Examination:
         try:
             with contextlib.suppress(ConnectionLostError):  # the checks report it
                 await probe.inspect_offer()
+            end = asyncio.get_running_loop().time() + EXAMINATION_SECONDS
             for requirement in self._requirements:
                 if requirement.id in ACTIVE:
-                    self._add(requirement, await self._run_active(requirement))
+                    is_late = asyncio.get_running_loop().time() > end
+                    outcome = _TOO_LATE if is_late else await self._run_active(requirement)
+                    self._add(requirement, outcome)
             await self._prepare()
         finally:
             await probe.close()

@@ -109,6 +109,7 @@ class Recording:
     clock: Callable[[], float] = time.monotonic
     frames: list[Frame] = field(default_factory=list)
     connections: int = 0
+    unanswered: int = 0  # requests in a row without a response in time
     _began: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:

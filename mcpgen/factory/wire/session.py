@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from mcpgen.factory.wire.connection import (
     UnauthorizedError,
 )
 from mcpgen.factory.wire.frames import Frame, HttpHead
-from mcpgen.factory.wire.http import HttpConnection
+from mcpgen.factory.wire.http import HttpConnection, build_parameter_headers
 from mcpgen.jsonschema.types import JsonObject
 
 LEGACY_REVISIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -23,6 +23,8 @@ META_PREFIX: Final = "io.modelcontextprotocol/"
 _CLIENT_INFO: Final = {"name": "mcpgen-validate", "version": "1"}
 _METHOD_NOT_FOUND: Final = -32601
 _MAX_PAGES: Final = 100
+_MAX_UNANSWERED: Final = 2  # in a row, then later requests get less time
+_IMPATIENT_SECONDS: Final = 3.0
 
 Answer = Callable[[JsonObject], JsonObject]
 """Returns the result for a request of the server, given its params."""
@@ -95,6 +97,7 @@ class Session:
         self.timeout_seconds = timeout_seconds
         self.handshake: Reply | None = None
         self.last_id = 0
+        self.tools: Sequence[JsonObject] = ()  # as listed, for headers of their parameters
         self._answers = answers or {}
         connection.answer = self._answer
 
@@ -176,7 +179,14 @@ class Session:
     ) -> Pending:
         """Send a request without waiting for its response."""
         chosen = self.next_id() if request_id is None else request_id
-        return await self.connection.start(self.message(method, params, chosen, meta=meta), headers)
+        message = self.message(method, params, chosen, meta=meta)
+        connection = self.connection
+        if headers is None and self.is_modern and isinstance(connection, HttpConnection):
+            headers = {
+                **connection.standard_headers(message),
+                **build_parameter_headers(message, self.tools),
+            }
+        return await connection.start(message, headers)
 
     async def request(
         self,
@@ -213,7 +223,11 @@ class Session:
     async def complete(self, pending: Pending, timeout_seconds: float | None = None) -> Reply:
         """Wait for the response to a sent message."""
         limit = self.timeout_seconds if timeout_seconds is None else timeout_seconds
+        recording = self.connection.recording
+        if recording.unanswered >= _MAX_UNANSWERED:
+            limit = min(limit, _IMPATIENT_SECONDS)
         response = await pending.response(limit)
+        recording.unanswered = 0 if response is not None else recording.unanswered + 1
         if pending.head is not None and pending.head.status == 401:
             raise UnauthorizedError(pending.head.header("www-authenticate") or "")
         if response is None and self.connection.lost:

@@ -382,6 +382,36 @@ async def check_state_protected(probe: Probe) -> Outcome:
     )
 
 
+async def call_tools_as_form_client(probe: Probe) -> None:
+    """Call tools that sent the user to a URL again, as a client that only has forms."""
+    names = set()
+    for call in (await probe.once(call_tools_as_full_client)).made:
+        asked = [call.reply.body, *_requests_during(probe, call)]
+        if any(params.get("mode") == "url" for it in asked for _, params in _iterate_asked(it)):
+            names.add(call.name)
+    if not names:
+        return
+    calls = await probe.once(call_tools_as_full_client)
+    async with probe.fresh(capabilities={"elicitation": {}}) as session:
+        for call in [it for it in calls.made if it.name in names]:
+            params = {"name": call.name, "arguments": call.arguments}
+            await session.request("tools/call", params)
+
+
+def _requests_during(probe: Probe, call: Call) -> list[JsonObject]:
+    """Return the requests of the server between a call and its response."""
+    request, response = call.reply.request, call.reply.response
+    end = response.seconds if response is not None else request.seconds + call.seconds
+    return [
+        frame.body
+        for frame in probe.frames
+        if frame.is_received
+        and frame.connection == request.connection
+        and request.seconds <= frame.seconds <= end
+        and "id" in frame.body
+    ]
+
+
 ACTIVE: Mapping[str, ActiveCheck] = {
     "missing-capability-error": check_capability_errors,
     "declined-input-handled": check_decline,

@@ -24,6 +24,12 @@ _CAPABILITY_OF: Final[Mapping[str, str]] = {
     "roots/list": "roots",
     "sampling/createMessage": "sampling",
 }
+_CAPABILITY_OF_NOTIFICATION: Final[Mapping[str, str]] = {
+    "notifications/prompts/list_changed": "prompts.listChanged",
+    "notifications/resources/list_changed": "resources.listChanged",
+    "notifications/resources/updated": "resources.subscribe",
+    "notifications/tools/list_changed": "tools.listChanged",
+}
 
 
 async def check_initialize(probe: Probe) -> Outcome:
@@ -121,7 +127,7 @@ async def check_no_early_requests(probe: Probe) -> Outcome:
 
 
 def check_client_capabilities(probe: Probe, frames: Sequence[Frame]) -> Outcome:
-    """The server asks only for what the client declared in its handshake."""
+    """The server asks only for what the client declared, and notifies of what it declared."""
     declared: dict[int, JsonObject] = {}
     for frame in probe.frames:
         if not frame.is_received and frame.method == "initialize":
@@ -129,7 +135,11 @@ def check_client_capabilities(probe: Probe, frames: Sequence[Frame]) -> Outcome:
             declared[frame.connection] = params.get("capabilities", {})
 
     def check(frame: Frame, message: JsonObject) -> str | None:
-        needed = _CAPABILITY_OF.get(str(message.get("method")))
+        method = str(message.get("method"))
+        own = _CAPABILITY_OF_NOTIFICATION.get(method)
+        if own is not None and not probe.declares(own):
+            return f"`{method}` was sent, and the server does not declare `{own}`"
+        needed = _CAPABILITY_OF.get(method)
         if needed is None:
             return "" if "result" in message else None
         if needed in declared.get(frame.connection, {}):

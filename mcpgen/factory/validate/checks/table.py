@@ -47,6 +47,8 @@ _MODULES = (
 PREPARATIONS: tuple[Callable[[Probe], Awaitable[object]], ...] = (
     call_tools,
     call_tools_as_full_client,
+    client_features.call_tools_as_form_client,
+    utilities.call_tools_with_log_level,
 )
 
 ACTIVE: Mapping[str, ActiveCheck] = {

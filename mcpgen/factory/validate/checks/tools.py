@@ -118,25 +118,43 @@ async def check_schemas(probe: Probe) -> Outcome:
 
 
 async def check_order(probe: Probe) -> Outcome:
-    """Two lists on two connections have the same tools in the same order."""
+    """Tools have the same order on another connection and after calls."""
     return await _compare_tools(probe, is_ordered=True)
 
 
 async def check_same_set(probe: Probe) -> Outcome:
-    """The set of tools does not depend on the connection."""
+    """The set of tools depends neither on the connection nor on calls."""
     return await _compare_tools(probe, is_ordered=False)
 
 
+async def _list_after_calls(probe: Probe) -> list[JsonObject]:
+    """Return the tools as the same connection sees them after some calls."""
+    await probe.once(call_tools)
+    tools, _ = await (await probe.shared()).list_all("tools/list", "tools")
+    return [tool for tool in tools if isinstance(tool, dict)]
+
+
 async def _compare_tools(probe: Probe, *, is_ordered: bool) -> Outcome:
+    lists = {
+        "on another connection": (await probe.list_again())["tools/list"],
+        "after calls": await probe.once(_list_after_calls),
+    }
     first = [str(tool.get("name")) for tool in probe.tools]
-    again = (await probe.list_again())["tools/list"]
-    second = [str(tool.get("name")) for tool in again]
-    if not is_ordered:
-        first, second = sorted(first), sorted(second)
-    if first != second:
-        what = "order of tools" if is_ordered else "set of tools"
-        return fail(f"the {what} differs between two connections", list_frames(probe, "tools/list"))
+    for when, tools in lists.items():
+        names = [str(tool.get("name")) for tool in tools]
+        if is_ordered:
+            common = set(names) & set(first)
+            is_same = _keep(names, common) == _keep(first, common)
+        else:
+            is_same = sorted(names) == sorted(first)
+        if not is_same:
+            what = "order of tools" if is_ordered else "set of tools"
+            return fail(f"the {what} is another one {when}", list_frames(probe, "tools/list"))
     return succeed()
+
+
+def _keep(names: Sequence[str], common: set[str]) -> list[str]:
+    return [name for name in names if name in common]
 
 
 # Calls

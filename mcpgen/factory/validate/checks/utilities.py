@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from mcpgen.factory.validate.checks.calls import call_tools
@@ -37,8 +38,16 @@ _LOG_LEVEL: Final = f"{META_PREFIX}logLevel"
 # Cancellation
 
 
-async def check_stray_cancellations(probe: Probe) -> Outcome:
-    """Cancellations of unknown or finished requests and malformed ones are ignored."""
+@dataclass(frozen=True, slots=True)
+class _Strays:
+    """Cancellations that concern no open request, and what came after them."""
+
+    sent: Frame
+    alive: Reply
+    answers: list[Frame]
+
+
+async def _send_stray_cancellations(probe: Probe) -> _Strays:
     session = await probe.shared()
     finished = await session.request(harmless_request(probe))
     since = len(session.connection.received)
@@ -50,13 +59,29 @@ async def check_stray_cancellations(probe: Probe) -> Outcome:
     sent = [await session.notify("notifications/cancelled", params) for params in strays]
     alive = await session.request(harmless_request(probe))
     await asyncio.sleep(_SETTLE_SECONDS)
-    if alive.response is None:
-        return fail("the server stopped answering after a stray cancellation", alive.frames)
-    for frame in session.connection.received[since:]:
-        is_refusal = frame.http is not None and frame.http.status >= 400
-        is_error = "error" in frame.body and frame is not alive.response and not is_refusal
-        if is_error and frame.body.get("id") != alive.request.body["id"]:
-            return fail("a stray cancellation was answered", [sent[0].request, frame])
+    answers = [
+        frame
+        for frame in session.connection.received[since:]
+        if "error" in frame.body
+        and frame.body.get("id") != alive.request.body["id"]
+        and not (frame.http is not None and frame.http.status >= 400)
+    ]
+    return _Strays(sent[0].request, alive, answers)
+
+
+async def check_races(probe: Probe) -> Outcome:
+    """The server goes on after cancellations of finished and unknown requests."""
+    found = await probe.once(_send_stray_cancellations)
+    if found.alive.response is None:
+        return fail("the server stopped answering after a stray cancellation", found.alive.frames)
+    return succeed()
+
+
+async def check_stray_cancellations(probe: Probe) -> Outcome:
+    """Cancellations of unknown or finished requests and malformed ones are ignored."""
+    found = await probe.once(_send_stray_cancellations)
+    if found.answers:
+        return fail("a stray cancellation was answered", [found.sent, found.answers[0]])
     return succeed()
 
 
@@ -222,35 +247,52 @@ async def check_invalid_level(probe: Probe) -> Outcome:
     return succeed()
 
 
+async def call_tools_with_log_level(probe: Probe) -> None:
+    """Call two read-only tools again with a log level that few messages have."""
+    if not probe.is_modern or not probe.declares("logging"):
+        return
+    session = await probe.shared()
+    for call in (await probe.once(call_tools)).made[:2]:
+        params = {"name": call.name, "arguments": call.arguments}
+        await session.request("tools/call", params, meta={_LOG_LEVEL: "critical"})
+
+
 def check_requested_logs(probe: Probe, frames: Sequence[Frame]) -> Outcome:
     """Log messages are sent only for requests that ask for them, at their level or above."""
-    wanted = [
-        message["params"]["_meta"][_LOG_LEVEL]
+    ended = {id(frame.request): frame.seconds for frame in frames if frame.is_response}
+    asking = [
+        (frame, _LEVELS.index(level))
         for frame in probe.frames
-        if not frame.is_received
-        for message in iterate_messages(frame)
-        if _has_log_level(message)
+        if not frame.is_received and (level := _log_level_of(frame.body)) in _LEVELS
     ]
-    lowest = min((_LEVELS.index(it) for it in wanted if it in _LEVELS), default=len(_LEVELS))
 
-    def check(_frame: Frame, message: JsonObject) -> str | None:
+    def check(frame: Frame, message: JsonObject) -> str | None:
         if message.get("method") != "notifications/message":
             return "" if "result" in message else None
         params = message.get("params")
         level = params.get("level") if isinstance(params, dict) else None
-        is_wanted = level in _LEVELS and _LEVELS.index(level) >= lowest
-        return "" if is_wanted else "a log message was sent that no request asked for"
+        if level not in _LEVELS:
+            return None  # a matter of its schema
+        open_levels = [
+            lowest
+            for request, lowest in asking
+            if request.connection == frame.connection
+            and request.seconds <= frame.seconds <= ended.get(id(request), frame.seconds)
+        ]
+        is_wanted = any(_LEVELS.index(level) >= lowest for lowest in open_levels)
+        return "" if is_wanted else f"a log message of the level {level!r} was not asked for"
 
     return check_each(frames, check, "the server sent no message")
 
 
-def _has_log_level(message: JsonObject) -> bool:
+def _log_level_of(message: JsonObject) -> Any:
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
-    return isinstance(meta, dict) and _LOG_LEVEL in meta
+    return meta.get(_LOG_LEVEL) if isinstance(meta, dict) else None
 
 
 ACTIVE: Mapping[str, ActiveCheck] = {
+    "cancellation-races": check_races,
     "stray-cancellations-ignored": check_stray_cancellations,
     "cancelled-call-unanswered": check_cancelled_call,
     "cancelled-call-unanswered-modern": check_cancelled_call,

@@ -61,16 +61,20 @@ def test_a_schema_that_allows_everything_has_no_invalid_arguments() -> None:
     assert make_invalid_arguments({"name": "t", "inputSchema": SCHEMAS["any"]}) is None
 
 
+def with_property(schema: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"a": schema}, "required": ["a"]}
+
+
 @pytest.mark.parametrize(
     "schema",
     [
         None,
-        {"type": "object", "properties": {"a": {"$ref": "https://example.com/x"}}, "required": ["a"]},
-        {"type": "object", "properties": {"a": {"type": "integer", "minimum": 3, "maximum": 1}}, "required": ["a"]},
-        {"type": "object", "properties": {"a": 7}, "required": ["a"]},
+        with_property({"$ref": "https://example.com/x"}),
+        with_property({"type": "integer", "minimum": 3, "maximum": 1}),
+        with_property(7),
     ],
     ids=["none", "remote", "impossible", "invalid"],
-)  # fmt: skip
+)
 def test_a_schema_without_arguments_is_reported(schema: Any) -> None:
     with pytest.raises(NoArgumentsError):
         make_arguments({"name": "t", "inputSchema": schema})
