@@ -90,13 +90,6 @@ class SessionAsCredential(Protected):
         )
 
 
-class OpenInitialize(Protected):
-    """Requires no token for anything but tool calls."""
-
-    def accepts_token(self, request, sent):
-        return super().accepts_token(request, sent) or b'"tools/call"' not in request.body
-
-
 class NoScopeInChallenge(Protected):
     """The challenge does not say which scope is required."""
 

@@ -169,3 +169,39 @@ class UrlElicitationErrorWithoutData(Server):
 
     def greet_legacy_user(self, call):
         raise RpcError(-32042, "please sign in first")
+
+
+class CancelsOwnWork(Server):
+    """Cancels the request of the client while it answers it."""
+
+    def call_add(self, call, arguments):
+        yield self.notify("notifications/cancelled", {"requestId": call.id})
+        return super().call_add(call, arguments)
+
+
+class SetLevelUnknown(Server):
+    """Declares logging, and does not know `logging/setLevel`."""
+
+    def logging_setlevel(self, call):
+        raise RpcError(-32601, "unknown method")
+
+
+class ElicitsPlainHttp(Server):
+    """Asks the user to open a URL without TLS."""
+
+    def get_form(self, call):
+        if "url" not in call.capabilities["elicitation"]:
+            return super().get_form(call)
+        url = {"url": "http://login.example.com/name", "elicitationId": f"e-{call.id}"}
+        return {"mode": "url", "message": "Please enter your name.", **url}
+
+
+class SamplingWithContext(Server):
+    """Asks for a sample with the context of all servers."""
+
+    def call_add(self, call, arguments):
+        if "sampling" in call.capabilities:
+            message = {"role": "user", "content": make_text("What is 2 + 3?")}
+            params = {"messages": [message], "maxTokens": 10, "includeContext": "allServers"}
+            yield self.ask(call.session, "sampling/createMessage", params)
+        return super().call_add(call, arguments)

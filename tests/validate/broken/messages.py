@@ -1,6 +1,6 @@
 """Faults in JSON-RPC itself: ids, envelopes, notifications, batches, encoding."""
 
-from tests.validate.servers.core import METHOD_NOT_FOUND, RpcError
+from tests.validate.servers.core import METHOD_NOT_FOUND, PARSE_ERROR, RpcError
 from tests.validate.servers.features import Server
 
 
@@ -123,21 +123,68 @@ class NoBatches(Server):
         return False
 
 
-class BatchesAfterTheirTime(Server):
-    """Accepts batches on every revision."""
+class SendsBatches(Server):
+    """Sends a response in an array."""
 
-    def allows_batches(self, session):
-        return True
+    def encode(self, message):
+        raw = super().encode(message)
+        is_completion = isinstance(message, dict) and "completion" in message.get("result", ())
+        return b"[" + raw + b"]" if is_completion else raw
 
 
-class InitializeInBatch(Server):
-    """Accepts `initialize` inside a batch."""
+class NotificationsWithId(Server):
+    """Progress notifications have an id."""
 
-    def allows_batches(self, session):
-        return session.revision in ("", "2025-03-26")
+    def report_progress(self, call, step, steps):
+        for notification in super().report_progress(call, step, steps):
+            yield {**notification, "id": f"n-{call.id}-{step}"}
 
-    def receive_in_batch(self, message, session):
-        yield from self.receive(message, session)
+
+class UnknownMethodCode(Server):
+    """The error of an unknown method has another code."""
+
+    def make_error(self, request_id, error):
+        response = super().make_error(request_id, error)
+        if error.message == "unknown method":
+            response["error"]["code"] = -32600
+        return response
+
+
+class UnknownMethodAccepted(Server):
+    """Answers any method with an empty result."""
+
+    def run(self, call):
+        try:
+            return (yield from super().run(call))
+        except RpcError as error:
+            if error.message == "unknown method":
+                return {}
+            raise
+
+
+class ParseErrorCode(Server):
+    """The error of a line that is not JSON has another code."""
+
+    def make_error(self, request_id, error):
+        if error.code == PARSE_ERROR:
+            error = RpcError(-32603, "Expecting value: line 1 column 1 (char 0)")
+        return super().make_error(request_id, error)
+
+
+class DropsConcurrentRequests(Server):
+    """Forgets a request while another one is running."""
+
+    is_busy = False
+
+    def run(self, call):
+        if self.is_busy:
+            yield 3600.0
+        self.is_busy = True
+        try:
+            yield 0.03
+            return (yield from super().run(call))
+        finally:
+            self.is_busy = False
 
 
 class Latin1(Server):

@@ -259,3 +259,29 @@ class SubscriptionIdAsText(Server):
 
     def get_subscription_meta(self, call):
         return {META + "subscriptionId": f"{call.id}."}
+
+
+class ExtensionWithoutPrefix(Server):
+    """Declares an extension whose name has no prefix."""
+
+    def get_capabilities(self, revision):
+        return {**super().get_capabilities(revision), "extensions": {"tasks": {}}}
+
+
+class DeclineAsError(Server):
+    """Answers with an error when the user declines."""
+
+    def greet(self, answer):
+        if answer.get("action") != "accept":
+            raise RpcError(-32603, "KeyError: 'content'")
+        return super().greet(answer)
+
+
+class ClientInfoUsed(Server):
+    """Declares other capabilities for each name of a client."""
+
+    def server_discover(self, call):
+        result = super().server_discover(call)
+        name = call.meta.get(META + "clientInfo", {}).get("name", "nobody")
+        capabilities = {**result["capabilities"], "experimental": {name: {}}}
+        return {**result, "capabilities": capabilities}

@@ -1,6 +1,8 @@
 """Faults of resources, prompts, completions and pages."""
 
-from tests.validate.servers.core import INVALID_PARAMS, RpcError
+import os
+
+from tests.validate.servers.core import RpcError
 from tests.validate.servers.features import PIXEL, SILENCE, Server, make_text
 
 
@@ -268,11 +270,52 @@ class InternalDetails(Server):
         return values
 
 
-class NoInvalidParams(Server):
-    """Every error of params has the code of an unknown method."""
+class UnreadableResource(Server):
+    """Lists resources, to read which is an unknown method."""
 
-    def make_error(self, request_id, error):
-        response = super().make_error(request_id, error)
-        if error.code == INVALID_PARAMS:
-            response["error"]["code"] = -32601
-        return response
+    def resources_read(self, call):
+        if self.read_known(call.params.get("uri")) is None:
+            return super().resources_read(call)
+        raise RpcError(-32601, "unknown method")
+
+
+class ResourcesOfConnection(Server):
+    """Lists other resources for each connection."""
+
+    def get_resources(self, call):
+        own = {"uri": f"memo://process-{os.getpid()}", "name": "own"}
+        return [*super().get_resources(call), own]
+
+    def read_known(self, uri):
+        if uri.startswith("memo://process-"):
+            return {"uri": uri, "text": "own"}
+        return super().read_known(uri)
+
+
+class UnavailablePrompt(Server):
+    """Lists a prompt, to get which is an unknown method."""
+
+    def get_messages(self, call, name):
+        if name == "media":
+            raise RpcError(-32601, "unknown method")
+        return super().get_messages(call, name)
+
+
+class PromptsOfConnection(Server):
+    """Lists other prompts for each connection."""
+
+    def prompts_list(self, call):
+        result = super().prompts_list(call)
+        return {**result, "prompts": [{"name": f"own-{os.getpid()}"}, *result["prompts"]]}
+
+    def refuse_prompt(self, call, reason):
+        if str(call.params.get("name")).startswith("own-"):
+            return {"messages": [{"role": "user", "content": make_text("Hello.")}]}
+        return super().refuse_prompt(call, reason)
+
+
+class PromptResourceType(PromptBlock):
+    """The embedded resource of a prompt has an invalid media type."""
+
+    def make_block(self):
+        return {"type": "resource", "resource": {"uri": "a:b", "mimeType": "text", "text": "x"}}

@@ -1,6 +1,6 @@
 """Faults of HTTP+SSE, the transport of 2024-11-05."""
 
-from tests.validate.servers.http import HttpServer, Reply
+from tests.validate.servers.http import HttpServer
 
 
 class NoEndpointEvent(HttpServer):
@@ -15,14 +15,6 @@ class UnnamedEvents(HttpServer):
 
     def format_sse_message(self, data):
         return b"event: response\ndata: " + data + b"\n\n"
-
-
-class ResponseInPost(HttpServer):
-    """The response to the POST contains the response to the request too."""
-
-    async def post_sse(self, request, connection):
-        reply = await super().post_sse(request, connection)
-        return Reply(200, b'{"ok": true}') if reply.status == 202 else reply
 
 
 class OriginUnchecked(HttpServer):

@@ -93,6 +93,12 @@ MESSAGES = (
     must("messages.ReusedRequestIds", f"stdio: {R11} {R24}", "L005", "server-request-ids"),
     must("messages.NullRequestId", f"stdio: {R11} {R24}", "L005", "server-request-ids", "frame-schema notifications-without-id"),
     must("messages.NoBatches", f"stdio: {R25}", "L006", "batch-accepted"),
+    must("messages.SendsBatches", f"stdio: {R11} {R06} {R26}", "L008 N001", "no-batches-sent", "completions-capability completion-values completion-reference-code frame-schema"),
+    must("messages.NotificationsWithId", f"stdio: {_ALL}", "L004 N006", "notifications-without-id", "*"),
+    must("messages.UnknownMethodAccepted", f"stdio: {_NEW}", "L001 N001", "unknown-method-rejected", "*"),
+    should("messages.UnknownMethodCode", f"stdio: {_NEW}", "", "unknown-method-code", "initialize-names-versions"),
+    should("messages.ParseErrorCode", f"stdio: {_NEW}", "", "parse-error-code"),
+    should("messages.DropsConcurrentRequests", f"stdio: {R26}", "N012", "concurrent-requests", "*"),
     must("messages.Latin1", f"stdio: {_NEW}", "L009 N002", "utf-8", "stdout-only-messages resources-readable resource-contents"),
     must("messages.InvalidMetaKeys", f"stdio: {R06} {R11} {R26}", "L010 N019", "meta-keys"),
 )  # fmt: skip
@@ -124,7 +130,7 @@ STDIO = (
     must("stdio.PrintsInCalls", f"stdio: {_NEW} {R24}", "L041 N030", "stdout-only-messages"),
     must("stdio.PrettyPrinted", f"stdio: {_NEW} {R24}", "L040 N030", "stdout-only-messages", "prompts-available"),
     must("stdio.TwoMessagesInOneLine", f"stdio: {_NEW} {R24}", "L040 N030", "stdout-only-messages"),
-    must("stdio.DiesOfUnknownCancellation", f"stdio: {_NEW} {R24}", "L030 N075", "stray-cancellations-ignored"),
+    must("stdio.DiesOfUnknownCancellation", f"stdio: {_NEW} {R24}", "L030 N075", "cancellation-races", "stray-cancellations-ignored"),
     must("stdio.DiesOfUnknownMethod", f"stdio: {_NEW} {R24}", "L001 N001", "unknown-method-rejected", "unknown-method-code"),
     should("stdio.IgnoresEndOfInput", f"stdio: {R26}", "N033", "exit-at-end-of-input"),
 )  # fmt: skip
@@ -150,6 +156,10 @@ DURING_CALLS = (
     must("during_calls.ElicitationWithoutMessage", f"stdio: {R11} {R06}", "L124", "elicitation-shape", "frame-schema"),
     must("during_calls.AsksForPassword", f"stdio: {_STRUCTURED}", "L120 N117", "elicitation-without-secrets"),
     must("during_calls.UndeclaredSamplingTools", f"stdio: {R11}", "L116", "sampling-tools"),
+    must("during_calls.CancelsOwnWork", f"stdio: {_NEW} {R24}", "L028 N073", "own-cancellations"),
+    must("during_calls.SetLevelUnknown", f"stdio: {R11} {R24}", "L108", "set-level", "log-level-code"),
+    should("during_calls.ElicitsPlainHttp", f"stdio: {R11}", "L129", "elicitation-urls"),
+    should("during_calls.SamplingWithContext", f"stdio: {R11}", "L118", "sampling-context"),
     must("during_calls.UrlElicitationErrorWithoutData", f"stdio: {R11}", "L126", "url-elicitation-errors", "frame-schema"),
 )  # fmt: skip
 
@@ -182,6 +192,11 @@ TOOLS = (
     must("tools.ImageWithoutType", f"stdio: {_NEW} {R24}", "L001 N001", "frame-schema", "content-encoding"),
     should("tools.EmbeddedResourceWithoutResources", f"stdio: {_STRUCTURED}", "L081 N097", "embedded-resources"),
     must("tools.TaskWithoutCapability", f"stdio: {R11}", "L131", "task-ignored", "frame-schema"),
+    must("tools.UnknownToolAccepted", f"stdio: {_NEW} {R24}", "L075 N098", "unknown-tool-rejected", "unknown-tool-code"),
+    must("tools.UncallableTool", f"stdio: {_NEW} {R25}", "L073 N088", "tools-callable", "*"),
+    should("tools.ToolErrorsAsErrors", f"stdio: {_NEW} {R25}", "L087 N099", "tool-errors-in-results"),
+    should("tools.NamesIgnoreCase", f"stdio: {_NEW}", "L085 N092", "tool-names-case-sensitive"),
+    should("tools.SecretHeader", f"stdio: {R26}", "N094", "header-annotations-not-sensitive"),
     must("tools.HeaderOfNumber", f"stdio: {R26}", "N093", "header-annotations"),
     must("tools.HeaderWithSpace", f"stdio: {R26}", "N093", "header-annotations"),
     must("tools.HeaderTwice", f"stdio: {R26}", "N093", "header-annotations"),
@@ -190,7 +205,13 @@ TOOLS = (
 OFFERS = (
     must("offers.EmptyContents", f"stdio: {R26}", "N103", "missing-resource-not-empty", "resource-not-found-code-modern"),
     should("offers.EmptyContents", f"stdio: {_LEGACY}", "L091", "resource-not-found-code"),
-    should("offers.ReadsAnyUri", f"stdio: {R11} {R24}", "L091", "resource-not-found-code", "resource-uris-validated frame-schema"),
+    must("offers.ReadsAnyUri", f"stdio: {_ALL}", "L092 N106", "resource-uris-validated", "resource-not-found-code resource-not-found-code-modern frame-schema"),
+    must("offers.UnreadableResource", f"stdio: {_NEW} {R24}", "L088 N100", "resources-readable"),
+    must("offers.ResourcesOfConnection", f"stdio: {R26}", "N100", "resources-same-everywhere"),
+    must("offers.UnavailablePrompt", f"stdio: {_NEW} {R24}", "L096 N108", "prompts-available"),
+    must("offers.PromptsOfConnection", f"stdio: {R26}", "N108", "prompts-same-everywhere"),
+    must("offers.PromptResourceType", f"stdio: {_ALL}", "L100 N110", "prompt-resource-types"),
+    should("offers.InternalDetails", f"stdio: {_NEW} {R25}", "L105 N115", "completion-reference-code"),
     should("offers.NotFoundAsInternalError", f"stdio: {R11} {R24}", "L091", "resource-not-found-code"),
     must("offers.LegacyNotFoundCode", f"stdio: {R26}", "N009 N102", "error-codes resource-not-found-code-modern", "error-codes resource-not-found-code-modern own-error-codes"),
     must("offers.InvalidBlob", f"stdio: {_ALL}", "L094 N106", "resource-contents content-encoding", "content-encoding"),
@@ -236,7 +257,7 @@ MODERN_ONLY = (
     must("modern.AnyVersionAccepted", f"stdio http: {R26}", "N020", "unsupported-version"),
     must("modern.UnsupportedVersionCode", f"stdio http: {R26}", "N020", "unsupported-version"),
     must("modern.UnsupportedVersionWithoutData", f"stdio http: {R26}", "N020", "unsupported-version"),
-    must("modern.RemovedMethodsServed", f"http: {R26}", "N046", "unknown-method-status"),
+    must("modern.RemovedMethodsServed", f"http: {R26}", "N046", ""),
     must("modern.SendsRequests", f"stdio http: {R26}", "N007 N030", "no-server-requests"),
     must("modern.RemembersCapabilities", f"stdio: {R26}", "N011", "input-kinds-declared meta-required"),
     must("modern.InputWithoutCapability", f"stdio: {R26}", "N016 N061", "input-kinds-declared", "elicitation-modes"),
@@ -250,8 +271,25 @@ MODERN_ONLY = (
     must("modern.NoAcknowledgement", f"stdio http: {R26}", "N069", "subscription-acknowledged", "subscription-ids"),
     must("modern.MessageBeforeAcknowledgement", f"stdio: {R26}", "N069", "subscription-acknowledged"),
     must("modern.UnrequestedNotifications", f"stdio: {R26}", "N070", "subscription-only-requested"),
+    must("modern.HonoursTooMuch", f"stdio: {R26}", "N069", "subscription-acknowledged"),
+    must("modern.ExtensionWithoutPrefix", f"stdio: {R26}", "N023", "extension-names"),
+    must("modern.DeclineAsError", f"stdio: {R26}", "N122", "declined-input-handled"),
+    should("modern.ClientInfoUsed", f"stdio: {R26}", "N018", "client-info-ignored"),
     must("modern.LostSubscriptionId", f"stdio: {R26}", "N071", "subscription-ids", "subscription-acknowledged"),
     must("modern.SubscriptionIdAsText", f"stdio: {R26}", "N071", "subscription-ids", "subscription-acknowledged"),
+)  # fmt: skip
+
+TASKS = (
+    must("tasks.BeginsCompleted", f"stdio: {R11}", "L134", "task-created"),
+    must("tasks.NoTaskId", f"stdio: {R11}", "L134", "task-created", "frame-schema"),
+    must("tasks.TimesAsNumbers", f"stdio: {R11}", "L136", "task-times", "frame-schema"),
+    must("tasks.WorksAgain", f"stdio: {R11}", "L135", "task-states", "task-cancel-ended task-result"),
+    must("tasks.NoRelatedTask", f"stdio: {R11}", "L138", "task-result"),
+    must("tasks.EmptyTaskList", f"stdio: {R11}", "L139", "task-list"),
+    must("tasks.CancelsEndedTasks", f"stdio: {R11}", "L140", "task-cancel-ended"),
+    must("tasks.UnknownTaskCode", f"stdio: {R11}", "L141", "task-unknown-code"),
+    should("tasks.ForbiddenTaskAccepted", f"stdio: {R11}", "L132", "task-forbidden"),
+    must("tasks.TaskNotRequired", f"stdio: {R11}", "L133", "task-required"),
 )  # fmt: skip
 
 # The findings are those of the requirements that cover the rows.
@@ -334,6 +372,18 @@ AUTHORIZATION = (
 )  # fmt: skip
 
 BROKEN = (
-    *MESSAGES, *LIFECYCLE, *STDIO, *DURING_CALLS, *TOOLS, *OFFERS, *MODERN_ONLY, *HTTP, *SSE,
+    *MESSAGES, *LIFECYCLE, *STDIO, *DURING_CALLS, *TOOLS, *OFFERS, *MODERN_ONLY, *TASKS, *HTTP, *SSE,
     *AUTHORIZATION,
 )  # fmt: skip
+
+# The whole examination of these waits for what never comes: in `make validate-selftest` alone.
+SLOW = frozenset({"messages.AllIdsAsText", "stdio.IgnoresEndOfInput"})
+
+# Faults that the validator does not find yet: server and revision.
+MISSED: frozenset[tuple[str, str]] = frozenset()
+
+# Requirements with a MUST that are checked and for which there is no broken server, and why.
+UNTRIED: dict[str, str] = {
+    "version-echoed": "a server that answers with another version does not support the requested one",
+    "request-state-protected": "whether a changed state matters cannot be seen, so it never fails",
+}

@@ -1,5 +1,6 @@
 """Faults of tools: their list, their schemas, their results, their errors."""
 
+from tests.validate.servers.core import RpcError
 from tests.validate.servers.features import PIXEL, Server, make_text
 
 
@@ -284,3 +285,37 @@ class HeaderTwice(ChangedHeader):
         ("region", {"type": "string", "x-mcp-header": "Region"}),
         ("country", {"type": "string", "x-mcp-header": "REGION"}),
     )
+
+
+class SecretHeader(ChangedHeader):
+    """`x-mcp-header` on a secret."""
+
+    properties = (("password", {"type": "string", "x-mcp-header": "Password"}),)
+
+
+class UnknownToolAccepted(Server):
+    """Answers a call of any tool."""
+
+    def refuse_tool(self, call, name):
+        return {"content": [make_text("done")]}
+
+
+class UncallableTool(Server):
+    """Lists a tool, the call of which is an unknown method."""
+
+    def call_add(self, call, arguments):
+        raise RpcError(-32601, "unknown method")
+
+
+class ToolErrorsAsErrors(Server):
+    """Answers with an error response when a tool fails."""
+
+    def call_find_city(self, call, arguments):
+        raise RpcError(401, "the API key is not set")
+
+
+class NamesIgnoreCase(Server):
+    """Finds tools without regard to case."""
+
+    def find_tool(self, name):
+        return super().find_tool(str(name).lower())

@@ -216,7 +216,7 @@ class Server(Protocol):
         violation = self.check_arguments(tool, arguments)
         if violation:
             return self.refuse_arguments(call, violation)
-        return getattr(self, "call_" + name)(call, arguments)
+        return getattr(self, "call_" + tool["name"])(call, arguments)
 
     def find_tool(self, name):
         """Return the tool with a name, None if there is none."""

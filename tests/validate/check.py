@@ -1,0 +1,70 @@
+"""Comparing what the validator reports about servers with what their tables say."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from tests.validate.broken.table import Broken
+from tests.validate.correct.table import Correct
+from tests.validate.examine import Examined, examine, requirements_of, serve
+
+CONCURRENT = 10  # most of an examination is waiting
+
+
+def find_problems(row: Broken, examined: Examined) -> list[str]:
+    """Return what the validator should have reported otherwise about a broken server."""
+    expected = set(row.findings) or requirements_of(row.rows, examined.validation)
+    problems = []
+    if not expected & examined.findings.keys():
+        problems.append(f"missed: none of {', '.join(sorted(expected)) or row.rows} was found")
+    if examined.shown > row.max_score:
+        problems.append(f"the score is {examined.shown}, at most {row.max_score} is right")
+    if "*" not in row.also:
+        others = examined.findings.keys() - expected - set(row.also)
+        problems += [f"false: {rule}: {examined.findings[rule]}" for rule in sorted(others)]
+    if problems and examined.score is None:
+        problems.append(examined.describe())
+    return problems
+
+
+def find_false_findings(row: Correct, examined: Examined) -> list[str]:
+    """Return what the validator should have reported otherwise about a correct server."""
+    problems = [
+        f"false: {rule}: {message}"
+        for rule, message in sorted(examined.findings.items())
+        if rule not in row.findings
+    ]
+    if examined.shown < row.min_score:
+        problems.append(f"the score is {examined.shown}, at least {row.min_score} is right")
+    if examined.score is None:
+        problems.append(examined.describe())
+    return problems
+
+
+async def check_broken(row: Broken, transport: str, revision: str) -> tuple[Examined, list[str]]:
+    """Examine a broken server and compare the findings with its row."""
+    async with serve(row.module, row.load(), transport) as target:
+        examined = await examine(target, transport, revision)
+    return examined, find_problems(row, examined)
+
+
+async def check_correct(row: Correct, transport: str, revision: str) -> tuple[Examined, list[str]]:
+    """Examine a correct server and compare the findings with its row."""
+    examined = await examine(row.make_target(), transport, revision, timeout_seconds=20)
+    return examined, find_false_findings(row, examined)
+
+
+async def check_all(runs: Iterable[tuple[Broken, str, str]]) -> dict[str, list[str]]:
+    """Examine broken servers, several at a time; return the problems of each run with any."""
+    slots = asyncio.Semaphore(CONCURRENT)
+    found: dict[str, list[str]] = {}
+
+    async def run(row: Broken, transport: str, revision: str) -> None:
+        async with slots:
+            _, problems = await check_broken(row, transport, revision)
+        if problems:
+            found[f"{row.server} {transport} {revision}"] = problems
+
+    await asyncio.gather(*(run(*each) for each in runs))
+    return found
