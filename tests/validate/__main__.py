@@ -12,7 +12,7 @@ from collections.abc import Awaitable
 
 from tests.validate.broken.table import BROKEN, MISSED
 from tests.validate.check import CONCURRENT, check_broken, check_correct
-from tests.validate.correct.table import EXAMPLE, MINIMAL, SDKS
+from tests.validate.correct.table import EXAMPLE, MINIMAL, PYTHON_SDKS, TYPESCRIPT_SDKS
 from tests.validate.examine import Examined
 
 Check = Awaitable[tuple[Examined, list[str]]]
@@ -43,7 +43,7 @@ async def main(words: list[str]) -> int:
                 check = check_broken(row, transport, revision)
                 is_missed = (row.server, revision) in MISSED
                 runs.append(report(name, check, slots, is_missed=is_missed))
-    for server in (MINIMAL, EXAMPLE, *SDKS):
+    for server in (MINIMAL, EXAMPLE, *PYTHON_SDKS, *TYPESCRIPT_SDKS):
         for revision in server.revisions:
             name = f"correct {server.name} {revision}"
             if server.is_installed and (not words or any(word in name for word in words)):

@@ -9,7 +9,7 @@ from tests.validate.broken.table import Broken
 from tests.validate.correct.table import Correct
 from tests.validate.examine import Examined, examine, requirements_of, serve
 
-CONCURRENT = 10  # most of an examination is waiting
+CONCURRENT = 12  # most of an examination is waiting
 
 
 def find_problems(row: Broken, examined: Examined) -> list[str]:

@@ -75,7 +75,7 @@ async def examine(
     revision: str,
     *,
     allow_writes: bool = True,
-    timeout_seconds: float = 4.0,
+    timeout_seconds: float = 8.0,
 ) -> Examined:
     """Examine a server under one revision."""
     validation = await validate(

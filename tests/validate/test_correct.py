@@ -1,4 +1,7 @@
-"""The validator has no false finding about a correct server."""
+"""The validator has no false finding about a correct server.
+
+`make validate-selftest` examines those on the Python SDKs too.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import pytest
 
 from tests.validate.check import check_correct, find_false_findings
 from tests.validate.correct import unusual
-from tests.validate.correct.table import EXAMPLE, MINIMAL, SDKS, Correct
+from tests.validate.correct.table import EXAMPLE, MINIMAL, TYPESCRIPT_SDKS, Correct
 from tests.validate.correct.table import unusual as command_of
 from tests.validate.examine import examine, serve
 from tests.validate.servers.core import LEGACY, MODERN
@@ -75,7 +78,7 @@ def test_a_generated_server_has_the_full_score() -> None:
     assert check_stdio([(EXAMPLE, LEGACY[-1]), (EXAMPLE, MODERN)]) == {}
 
 
-@pytest.mark.parametrize("server", SDKS, ids=lambda server: server.name)
+@pytest.mark.parametrize("server", TYPESCRIPT_SDKS, ids=lambda server: server.name)
 def test_findings_about_an_sdk_are_those_confirmed_by_hand(server: Correct) -> None:
     if not server.is_installed:
         pytest.skip(f"{server.name} is not installed (make peers)")

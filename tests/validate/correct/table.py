@@ -66,7 +66,7 @@ UNKNOWN_TOOL = "the SDK answers a call of an unknown tool with `isError`; the te
 CURSORS = "the SDK ignores cursors; the text says that an invalid one should get -32602"
 NOT_FOUND = "the SDK answers -32602 or 0; up to 2025-11-25 the text says -32002"
 PROMPTS = "the SDK answers errors of prompts with 0 or -32603; the text says -32602"
-SDKS = (
+PYTHON_SDKS = (  # whose examination takes half a minute each: a second for each process
     Correct(
         "mcp 1.30.0",
         _on_sdk("mcp-1.30.0", "mcp.server.fastmcp", "FastMCP"),
@@ -106,6 +106,8 @@ SDKS = (
             "resource-not-found-code": NOT_FOUND,
         },
     ),
+)
+TYPESCRIPT_SDKS = (
     Correct(
         "@modelcontextprotocol/sdk 1.32.2",
         _on_typescript("@modelcontextprotocol/sdk"),
