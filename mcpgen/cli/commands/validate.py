@@ -234,9 +234,6 @@ def _finish(
         count = format_count(len(undecided), "requirement")
         printer.result(f"\n{count} not decided; --verbose lists them")
     missing = [name for name in asked if name not in scores]
-    for name in missing:
-        why = validation.unsupported.get(name, "")
-        printer.error("revision-not-supported", f"{name} is not supported: {visible(why)}")
     if min_score:
         is_high = all(it.score >= min_score and it.is_reliable for it in scores.values())
         passed = is_high and bool(scores)

@@ -12,6 +12,7 @@ from tests.docs.generated.commands import command_reference, server_help
 from tests.docs.generated.diagnostics import diagnostics_reference
 from tests.docs.generated.handler_api import handler_api
 from tests.docs.generated.keys import key_tables
+from tests.docs.generated.requirements import requirement_tables
 from tests.docs.generated.server_settings import setting_tables
 
 BLOCKS: Final[dict[str, Callable[[], str]]] = {
@@ -19,6 +20,7 @@ BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "diagnostics": diagnostics_reference,
     "handler-api": handler_api,
     "manifest-keys": lambda: key_tables(Manifest),
+    "requirements": requirement_tables,
     "server-help": server_help,
     "server-settings": setting_tables,
     "tests-file-keys": lambda: key_tables(CasesFile, level="##"),
