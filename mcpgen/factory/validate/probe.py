@@ -117,7 +117,6 @@ class Probe:
             session = Session(
                 await self.connect(), self.revision, timeout_seconds=self.options.timeout_seconds
             )
-            session.tools = self.tools
             self._session = session
             if not self.is_modern:
                 await session.open(START_SECONDS)
@@ -143,7 +142,6 @@ class Probe:
             answers=answers,
             timeout_seconds=self.options.timeout_seconds,
         )
-        session.tools = self.tools
         try:
             if opens and not self.is_modern:
                 await session.open(START_SECONDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -282,31 +282,6 @@ def build_routing_headers(message: Any) -> dict[str, str]:
     if isinstance(name, str):
         headers["Mcp-Name"] = encode_header_value(name)
     return headers
-
-
-def build_parameter_headers(message: Any, tools: Sequence[Any]) -> dict[str, str]:
-    """Return the headers of arguments that a tool's `inputSchema` marks with `x-mcp-header`."""
-    params = message.get("params", {})
-    if message.get("method") != "tools/call" or not isinstance(params, dict):
-        return {}
-    for tool in tools:
-        if isinstance(tool, dict) and tool.get("name") == params.get("name"):
-            return dict(_iterate_marked(tool.get("inputSchema"), params.get("arguments")))
-    return {}
-
-
-def _iterate_marked(schema: Any, value: Any) -> Iterator[tuple[str, str]]:
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(properties, dict) or not isinstance(value, dict):
-        return
-    for name, inner in properties.items():
-        if name not in value or not isinstance(inner, dict) or value[name] is None:
-            continue
-        given, header = value[name], inner.get("x-mcp-header")
-        if isinstance(header, str) and header and isinstance(given, str | int | bool):
-            text = str(given).lower() if isinstance(given, bool) else str(given)
-            yield f"Mcp-Param-{header}", encode_header_value(text)
-        yield from _iterate_marked(inner, given)
 
 
 def encode_header_value(text: str) -> str:

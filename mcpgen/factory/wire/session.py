@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from mcpgen.factory.wire.connection import (
     UnauthorizedError,
 )
 from mcpgen.factory.wire.frames import Frame, HttpHead
-from mcpgen.factory.wire.http import HttpConnection, build_parameter_headers
+from mcpgen.factory.wire.http import HttpConnection
 from mcpgen.jsonschema.types import JsonObject
 
 LEGACY_REVISIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -97,7 +97,6 @@ class Session:
         self.timeout_seconds = timeout_seconds
         self.handshake: Reply | None = None
         self.last_id = 0
-        self.tools: Sequence[JsonObject] = ()  # as listed, for headers of their parameters
         self._answers = answers or {}
         connection.answer = self._answer
 
@@ -179,14 +178,7 @@ class Session:
     ) -> Pending:
         """Send a request without waiting for its response."""
         chosen = self.next_id() if request_id is None else request_id
-        message = self.message(method, params, chosen, meta=meta)
-        connection = self.connection
-        if headers is None and self.is_modern and isinstance(connection, HttpConnection):
-            headers = {
-                **connection.standard_headers(message),
-                **build_parameter_headers(message, self.tools),
-            }
-        return await connection.start(message, headers)
+        return await self.connection.start(self.message(method, params, chosen, meta=meta), headers)
 
     async def request(
         self,

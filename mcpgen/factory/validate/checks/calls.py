@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from mcpgen.factory.validate.arguments import (
     make_invalid_arguments,
 )
 from mcpgen.factory.validate.probe import Probe
-from mcpgen.factory.wire.session import Answer, Reply, Session
+from mcpgen.factory.wire.session import META_PREFIX, Answer, Reply, Session
 from mcpgen.jsonschema.types import JsonObject
 
 MAX_TOOLS: Final = 10
@@ -137,6 +138,9 @@ async def call_tools_as_full_client(probe: Probe) -> Calls:
     }
     async with probe.fresh(capabilities=_CLIENT, answers=answers) as session:
         listed, _ = await session.list_all("tools/list", "tools")
+        for capability in ("prompts", "resources"):
+            if probe.declares(capability):
+                await session.request(f"{capability}/list")
         tools = [tool for tool in listed if isinstance(tool, dict) and "name" in tool]
         new = {tool.get("name") for tool in probe.tools}
         usable = [it for it in tools if probe.may_call(it)]
@@ -148,7 +152,18 @@ async def call_tools_as_full_client(probe: Probe) -> Calls:
                 made.append(await call_tool(session, tool, make_arguments(tool)))
             except NoArgumentsError:
                 continue
+        await _repeat_without_capabilities(session, made)
     return Calls(made, explain_no_calls(probe, []))
+
+
+async def _repeat_without_capabilities(session: Session, made: Sequence[Call]) -> None:
+    """Call a tool that asked for input again on the same connection, as a client without any."""
+    for call in made:
+        if (call.reply.result or {}).get("resultType") == "input_required":
+            params = {"name": call.name, "arguments": call.arguments}
+            meta: JsonObject = {f"{META_PREFIX}clientCapabilities": {}}
+            await session.request("tools/call", params, meta=meta)
+            return
 
 
 async def call_tool(

@@ -114,7 +114,9 @@ def check_elicitation_modes(probe: Probe, frames: Sequence[Frame]) -> Outcome:
             if method != "elicitation/create":
                 continue
             declared = _declared(probe, frame).get("elicitation")
-            modes = {"form"} if declared == {} else set(declared or {})
+            if declared is None:
+                continue  # elicitation as a whole is a matter of other checks
+            modes = {"form"} if declared == {} else set(declared)
             mode = params.get("mode", "form")
             found = ""
             if mode not in modes:
