@@ -46,6 +46,12 @@ class Negotiation:
     examined: list[str] = field(default_factory=list)
 
 
+def carries(transport: str, revision: str) -> bool:
+    """Whether a transport is defined for a known revision."""
+    first, last = _FIRST_AND_LAST[transport]
+    return revision in REVISIONS and first <= revision <= last
+
+
 async def negotiate(target: Target, transport: str) -> Negotiation:
     """Ask a server for each revision that a transport can carry.
 
@@ -54,12 +60,19 @@ async def negotiate(target: Target, transport: str) -> Negotiation:
         UnauthorizedError: it requires credentials.
     """
     found = Negotiation()
-    first, last = _FIRST_AND_LAST[transport]
+    asked = [it for it in REVISIONS if carries(transport, it)]
     found.declined = {
-        it: f"it is not defined for {transport}" for it in REVISIONS if not first <= it <= last
+        it: f"it is not defined for {transport}" for it in REVISIONS if it not in asked
     }
-    asked = [it for it in REVISIONS if first <= it <= last]
-    answers = await _ask_all(target, transport, asked)
+    gate = asyncio.Semaphore(_AT_ONCE)
+    legacy = await asyncio.gather(
+        *(_ask(target, transport, it, START_SECONDS, gate) for it in asked if it != MODERN)
+    )
+    answers = list(legacy)
+    if MODERN in asked:
+        is_supported = any(not answer.reason for answer in legacy)
+        seconds = _MODERN_SECONDS if is_supported else START_SECONDS
+        answers.append(await _ask(target, transport, MODERN, seconds, gate))
     for answer in answers:
         if answer.reason:
             found.declined[answer.revision] = answer.reason

@@ -11,6 +11,7 @@ from mcpgen.factory.wire.connection import Connection, ConnectionLostError
 from mcpgen.factory.wire.frames import Frame, Recording
 from mcpgen.factory.wire.http import HttpConnection
 from mcpgen.factory.wire.session import MODERN, Answer, Reply, Session
+from mcpgen.factory.wire.sse import SseConnection
 from mcpgen.factory.wire.stdio import StdioConnection
 from mcpgen.factory.wire.targets import Target
 from mcpgen.jsonschema.types import JsonObject
@@ -18,9 +19,10 @@ from mcpgen.jsonschema.types import JsonObject
 T = TypeVar("T")
 
 START_SECONDS: Final = 30.0
-_TRANSPORTS: Final[Mapping[str, type[StdioConnection] | type[HttpConnection]]] = {
+_TRANSPORTS: Final[Mapping[str, type[StdioConnection | HttpConnection | SseConnection]]] = {
     "stdio": StdioConnection,
     "http": HttpConnection,
+    "sse": SseConnection,
 }
 
 
@@ -107,7 +109,11 @@ class Probe:
 
     async def connect(self) -> Connection:
         """Open a connection without sending anything."""
-        return await _TRANSPORTS[self.transport].open(self.target, self.recording, self.revision)
+        transport = _TRANSPORTS[self.transport]
+        connection = await transport.open(self.target, self.recording, self.revision)
+        if isinstance(connection, HttpConnection):
+            connection.learn_tools(self.tools)
+        return connection
 
     async def shared(self) -> Session:
         """Return the session that all checks share; it is opened again if it was lost."""

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from mcpgen.factory.wire.events import Event
 from mcpgen.factory.wire.frames import Frame, HttpHead, Recording, decode, iterate_messages
 from mcpgen.jsonschema.types import JsonObject
 
@@ -37,12 +38,19 @@ class Pending:
         self.head: HttpHead | None = None
         self.body: bytes = b""  # of an HTTP response that is not an event stream
         self.stream: asyncio.Task[None] | None = None  # reads the HTTP response
+        self.events: list[Event] = []  # of an HTTP response that is an event stream
+        self.resumed = 0  # how often the stream was resumed
         self._response = response
 
     async def response(self, timeout_seconds: float) -> Frame | None:
         """Wait for the response; None if there is none in time."""
         await asyncio.wait([self._response], timeout=timeout_seconds)
         return self._response.result() if self._response.done() else None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the response has arrived, or cannot arrive any more."""
+        return self._response.done()
 
     async def end(self, timeout_seconds: float) -> bool:
         """Wait until the HTTP response has ended; return False if it has not in time."""

@@ -49,6 +49,7 @@ class Frame:
     revision: str = ""
     connection: int = 0  # number of the connection, from 1
     http: HttpHead | None = None
+    event: str | None = None  # over HTTP+SSE, the name of the event
 
     @property
     def is_received(self) -> bool:

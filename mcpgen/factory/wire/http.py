@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from base64 import b64encode
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,6 +15,7 @@ from mcpgen.factory.wire.connection import (
     Pending,
     encode,
 )
+from mcpgen.factory.wire.events import read_events
 from mcpgen.factory.wire.frames import (
     MAX_FRAME_BYTES,
     Frame,
@@ -21,16 +23,22 @@ from mcpgen.factory.wire.frames import (
     Recording,
     as_headers,
     decode,
+    iterate_messages,
 )
 from mcpgen.factory.wire.targets import Target
+from mcpgen.jsonschema.types import JsonObject
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
+_MODERN = "2026-07-28"
 _ACCEPT = "application/json, text/event-stream"
 _NAMED = {"prompts/get": "name", "resources/read": "uri", "tools/call": "name"}
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _HEAD_SECONDS = 30.0
+_GET_SECONDS = 5.0
+_MAX_RETRY_SECONDS = 3.0
+_MAX_RESUMPTIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,7 @@ class HttpConnection(Connection):
         self.headers = dict(target.headers)
         self.session_id: str | None = None
         self.version_header: str | None = None  # sent with every message after `initialize`
+        self._parameters: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
         self._client: ClientSession | None = None
         self._streams: set[asyncio.Task[None]] = set()
 
@@ -77,7 +86,30 @@ class HttpConnection(Connection):
             headers["MCP-Protocol-Version"] = self.version_header
         if self.session_id is not None:
             headers["Mcp-Session-Id"] = self.session_id
-        return {**headers, **build_routing_headers(message), **self.headers}
+        is_notification = isinstance(message, dict) and "method" in message and "id" not in message
+        if self.revision == _MODERN and is_notification:
+            headers |= {"MCP-Protocol-Version": _MODERN, "Mcp-Method": str(message["method"])}
+        routing = {**build_routing_headers(message), **self._build_parameter_headers(message)}
+        return {**headers, **routing, **self.headers}
+
+    def learn_tools(self, tools: Iterable[Any]) -> None:
+        """Remember which arguments of calls are repeated in headers (`x-mcp-header`)."""
+        for tool in tools:
+            if isinstance(tool, dict) and isinstance(tool.get("name"), str):
+                self._parameters[tool["name"]] = list(find_parameter_headers(tool))
+
+    def _build_parameter_headers(self, message: Any) -> dict[str, str]:
+        params = message.get("params") if isinstance(message, dict) else None
+        if self.revision != _MODERN or not isinstance(params, dict):
+            return {}
+        headers = {}
+        for header, path in self._parameters.get(str(params.get("name")), ()):
+            value: Any = params.get("arguments")
+            for name in path:
+                value = value.get(name) if isinstance(value, dict) else None
+            if isinstance(value, str | int):  # bool is an int
+                headers[header] = encode_header_value(format_header_value(value))
+        return headers
 
     async def start(self, message: Any, headers: Mapping[str, str] | None = None) -> Pending:
         """Post a message and return when the head of the response has arrived.
@@ -163,23 +195,47 @@ class HttpConnection(Connection):
             request,
             self.revision,
             self.number,
-            _head_of(response),
+            head_of(response),
         )
         self.recording.add(frame)
         return Exchange(request, frame, is_complete)
 
-    async def open_stream(self) -> Pending:
-        """Open the stream of messages that belong to no request (GET), if the server has one."""
+    def get_headers(self) -> dict[str, str]:
+        """Return the headers of a GET for an event stream."""
         sent = self.standard_headers()
         del sent["Content-Type"]
-        sent["Accept"] = "text/event-stream"
+        return {**sent, "Accept": "text/event-stream"}
+
+    async def open_stream(
+        self, last_event_id: str | None = None, timeout_seconds: float = _GET_SECONDS
+    ) -> Pending:
+        """Open the stream of messages that belong to no request, or resume a stream (GET).
+
+        The head of the pending response is None if none has arrived in time.
+        """
+        sent = self.get_headers()
+        if last_event_id is not None:
+            sent["Last-Event-ID"] = last_event_id
         pending = self.make_pending(b"", b"", HttpHead("GET", self.url, as_headers(sent)))
         arrived = asyncio.Event()
         pending.stream = asyncio.create_task(self._get(pending, sent, arrived))
         self._streams.add(pending.stream)
         pending.stream.add_done_callback(self._streams.discard)
-        await asyncio.wait({asyncio.ensure_future(arrived.wait())}, timeout=_HEAD_SECONDS)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_seconds):
+                await arrived.wait()
         return pending
+
+    def receive(
+        self, raw: bytes, *, http: HttpHead | None = None, stream: Pending | None = None
+    ) -> Frame:
+        """Receive a frame as other transports do; learn from lists of tools."""
+        frame = super().receive(raw, http=http, stream=stream)
+        for message in iterate_messages(frame):
+            result = message.get("result")
+            tools = result.get("tools") if isinstance(result, dict) else None
+            self.learn_tools(tools if isinstance(tools, list) else ())
+        return frame
 
     async def close(self) -> None:
         """End the session and close every stream."""
@@ -200,12 +256,7 @@ class HttpConnection(Connection):
         self.lose("the connection is closed")
 
     def _get_client(self) -> ClientSession:
-        if self._client is None:
-            from aiohttp import ClientSession, ClientTimeout, DummyCookieJar
-
-            self._client = ClientSession(
-                cookie_jar=DummyCookieJar(), timeout=ClientTimeout(total=None, connect=10.0)
-            )
+        self._client = self._client or make_client()
         return self._client
 
     async def _post(
@@ -217,11 +268,12 @@ class HttpConnection(Connection):
             async with self._get_client().post(
                 self.url, data=raw, headers=headers, allow_redirects=False
             ) as response:
-                pending.head = _head_of(response)
+                pending.head = head_of(response)
                 if pending.request.method == "initialize" and response.status == 200:
                     self.session_id = response.headers.get("Mcp-Session-Id")
                 arrived.set()
                 await self._read(pending, response)
+            await self._resume(pending)
         except (ClientError, OSError) as error:
             if pending.head is None:
                 self.lose(f"cannot post to {self.url}: {error}")
@@ -238,7 +290,7 @@ class HttpConnection(Connection):
             async with self._get_client().get(
                 self.url, headers=headers, allow_redirects=False
             ) as response:
-                pending.head = _head_of(response)
+                pending.head = head_of(response)
                 arrived.set()
                 if response.content_type == "text/event-stream":
                     await self._read(pending, response)
@@ -247,11 +299,31 @@ class HttpConnection(Connection):
         finally:
             arrived.set()
 
+    async def _resume(self, pending: Pending) -> None:
+        """Reconnect to an event stream whose connection the server closed before the response."""
+        for _ in range(_MAX_RESUMPTIONS):
+            last = next((it.id for it in reversed(pending.events) if it.id), None)
+            if self.revision == _MODERN or last is None or pending.is_answered:
+                return
+            retry = next((it.retry for it in reversed(pending.events) if it.retry), "0")
+            await asyncio.sleep(min(_parse_milliseconds(retry), _MAX_RETRY_SECONDS))
+            async with self._get_client().get(
+                self.url, headers={**self.get_headers(), "Last-Event-ID": last}
+            ) as response:
+                pending.resumed += 1
+                if response.content_type != "text/event-stream":
+                    return
+                await self._read(pending, response)
+
     async def _read(self, pending: Pending, response: ClientResponse) -> None:
         """Receive the messages of a response; one without a message is a frame with its body."""
         if response.content_type == "text/event-stream":
-            async for data in read_events(response):
-                self.receive(data.encode(), http=pending.head, stream=pending)
+            async for event in read_events(response):
+                pending.events.append(event)
+                if event.data:
+                    event.frame = self.receive(
+                        event.data.encode(), http=pending.head, stream=pending
+                    )
             return
         pending.body = await response.content.read(MAX_FRAME_BYTES)
         frame = self.receive(pending.body, http=pending.head, stream=pending)
@@ -260,13 +332,44 @@ class HttpConnection(Connection):
             pending.resolve(frame)
 
 
-def _head_of(response: ClientResponse) -> HttpHead:
+def make_client() -> ClientSession:
+    """Return an HTTP client that keeps no cookies and ends no stream by itself."""
+    from aiohttp import ClientSession, ClientTimeout, DummyCookieJar
+
+    timeout = ClientTimeout(total=None, connect=10.0)
+    return ClientSession(cookie_jar=DummyCookieJar(), timeout=timeout)
+
+
+def head_of(response: ClientResponse) -> HttpHead:
+    """Return the head of a response."""
     return HttpHead(
         response.method,
         str(response.url),
         as_headers(tuple(response.headers.items())),
         response.status,
     )
+
+
+def _parse_milliseconds(text: str) -> float:
+    return int(text) / 1000 if text.isascii() and text.isdigit() else 0.0
+
+
+def find_parameter_headers(tool: JsonObject) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the header and the property path of each argument that headers repeat."""
+    pending: list[tuple[Any, tuple[str, ...]]] = [(tool.get("inputSchema"), ())]
+    while pending:
+        schema, path = pending.pop()
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        for name, described in properties.items() if isinstance(properties, dict) else ():
+            header = described.get("x-mcp-header") if isinstance(described, dict) else None
+            if isinstance(header, str) and header:
+                yield f"Mcp-Param-{header}", (*path, name)
+            pending.append((described, (*path, name)))
+
+
+def format_header_value(value: str | int) -> str:
+    """Return an argument as text for a header."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def build_routing_headers(message: Any) -> dict[str, str]:
@@ -290,21 +393,3 @@ def encode_header_value(text: str) -> str:
     if is_plain and not text.startswith("=?base64?"):
         return text
     return f"=?base64?{b64encode(text.encode()).decode()}?="
-
-
-async def read_events(response: ClientResponse) -> AsyncIterator[str]:
-    """Yield the data of each event that has data (WHATWG, "Server-sent events")."""
-    data: list[str] = []
-    rest = b""
-    async for chunk in response.content.iter_any():
-        *lines, rest = (rest + chunk).split(b"\n")
-        if len(rest) > MAX_FRAME_BYTES:
-            return
-        for line in lines:
-            text = line.rstrip(b"\r").decode("utf-8", "replace")
-            if text.startswith("data:"):
-                data.append(text.removeprefix("data:").removeprefix(" "))
-            elif not text:
-                if any(data):
-                    yield "\n".join(data)
-                data = []

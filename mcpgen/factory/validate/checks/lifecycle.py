@@ -10,6 +10,7 @@ from typing import Final
 from mcpgen.factory.validate.checks.exchange import describe_reply
 from mcpgen.factory.validate.checks.kinds import ActiveCheck, PassiveCheck
 from mcpgen.factory.validate.checks.messages import check_each, describe_message
+from mcpgen.factory.validate.negotiation import carries
 from mcpgen.factory.validate.probe import START_SECONDS, Probe
 from mcpgen.factory.validate.verdicts import Outcome, cannot_decide, fail, skip, succeed
 from mcpgen.factory.wire.frames import Frame
@@ -97,7 +98,7 @@ async def check_version_fallback(probe: Probe) -> Outcome:
         return fail(f"the server claims to support the unknown version {version}", reply.frames)
     if not isinstance(version, str):
         return fail(f"an unknown version was answered with {describe_reply(reply)}", reply.frames)
-    if version in LEGACY_REVISIONS and version not in probe.known.supported:
+    if carries(probe.transport, version) and version not in probe.known.supported:
         return fail(f"the server offers {version}, which it does not support", reply.frames)
     return succeed()
 
