@@ -1,0 +1,125 @@
+"""Examinations of a small server over stdio, and their reports."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from mcpgen.factory.junit import add_to_report
+from mcpgen.factory.validate import negotiation, report
+from mcpgen.factory.validate.run import Validation, validate
+from mcpgen.factory.validate.verdicts import Verdict
+from mcpgen.factory.wire.targets import Target
+
+SERVER = Path(__file__).with_name("small_server.py")
+REVISION = "2025-11-25"
+pytestmark = pytest.mark.slow
+
+
+def target(fault: str = "") -> Target:
+    return Target(command=(sys.executable, "-I", "-S", str(SERVER), fault))
+
+
+@cache
+def validated(fault: str = "") -> Validation:
+    return asyncio.run(validate(target(fault), revisions=(REVISION, "2024-11-05")))
+
+
+def verdicts(fault: str, verdict: Verdict) -> set[str]:
+    return {it.requirement.id for it in validated(fault).results if it.outcome.verdict is verdict}
+
+
+def test_a_correct_server_that_declares_almost_nothing_scores_100() -> None:
+    assert verdicts("", Verdict.FAIL) | verdicts("", Verdict.ERROR) == set()
+    score = report.compute_scores(validated())[REVISION]
+    assert score.score == 100
+    assert score.verdict == "PASS"
+    assert score.coverage > 0.9
+
+
+def test_an_unsupported_revision_is_reported_and_not_scored() -> None:
+    assert validated().revisions == [REVISION]
+    assert "2025-11-25" in validated().unsupported["2024-11-05"]
+
+
+def test_undeclared_capabilities_do_not_apply() -> None:
+    assert {"resources-readable", "prompts-available", "set-level"} <= verdicts(
+        "", Verdict.NOT_APPLICABLE
+    )
+
+
+def test_what_cannot_be_exercised_is_untested() -> None:
+    assert "cancelled-call-unanswered" in verdicts("", Verdict.UNTESTED)
+
+
+def test_a_sham_fails_and_gets_no_more_than_59() -> None:
+    score = report.compute_scores(validated("sham"))[REVISION]
+    assert score.verdict == "FAIL"
+    assert score.score <= 59
+    assert {
+        "frame-schema",
+        "ping-answered",
+        "unknown-method-rejected",
+        "unknown-tool-rejected",
+    } <= (verdicts("sham", Verdict.FAIL))
+
+
+def test_a_banner_on_stdout_is_one_finding_with_the_line_as_evidence() -> None:
+    (found,) = report.iterate_findings(validated("banner"))
+    assert found.requirement.id == "stdout-only-messages"
+    assert [each["text"] for each in found.evidence] == ["small server 1.0 is ready"]
+
+
+def test_a_server_that_exits_is_unreachable_and_its_last_words_are_shown() -> None:
+    assert validated("exits").trouble_kind == "unreachable"
+    assert "TOKEN is not set" in validated("exits").trouble
+
+
+def test_a_server_that_answers_nothing_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(negotiation, "START_SECONDS", 0.5)
+    found = asyncio.run(validate(target("silent")))
+    assert found.trouble_kind == "unreachable"
+
+
+def test_a_missing_command_is_unreachable() -> None:
+    found = asyncio.run(validate(Target(command=("./no-such-server",))))
+    assert found.trouble_kind == "unreachable"
+
+
+# Reports
+
+
+def texts(root: ElementTree.Element, outcome: str) -> Iterator[str]:
+    yield from (str(it.get("message")) for it in root.iter(outcome))
+
+
+def test_a_junit_report_has_a_test_for_each_requirement(tmp_path: Path) -> None:
+    file = tmp_path / "report.xml"
+    add_to_report(file, report.group_results(validated("banner")))
+    root = ElementTree.parse(file).getroot()
+    (suite,) = root.findall("testsuite")
+    assert suite.get("name") == f"{REVISION} over stdio"
+    assert len(suite.findall("testcase")) == len(validated("banner").results)
+    (failure,) = texts(root, "failure")
+    assert "small server 1.0 is ready" in failure
+
+
+def test_markdown_shows_text_of_a_server_without_its_markup() -> None:
+    validation = Validation("t", trouble="<b>*x*</b> | [y](z)", trouble_kind="unreachable")
+    assert r"\<b\>\*x\*\</b\> \| \[y\]\(z\)" in report.format_markdown(validation)
+
+
+def test_json_of_a_finding_has_the_members_that_the_documentation_names() -> None:
+    (found,) = report.iterate_findings(validated("banner"))
+    shown = json.loads(json.dumps(report.format_finding(found)))
+    assert shown["rule"] == "stdout-only-messages"
+    assert shown["severity"] == "error"
+    assert shown["revision"] == REVISION
+    assert {"level", "transport", "message", "why", "help", "section", "evidence"} <= shown.keys()
