@@ -115,7 +115,7 @@ class Probe:
             connection.learn_tools(self.tools)
         return connection
 
-    async def shared(self) -> Session:
+    async def get_session(self) -> Session:
         """Return the session that all checks share; it is opened again if it was lost."""
         if self._session is None or self._session.connection.lost:
             if self._session is not None:
@@ -128,9 +128,11 @@ class Probe:
                 await session.open(START_SECONDS)
         return self._session
 
+    shared = get_session  # the former name, until all branches are merged
+
     async def request(self, method: str, params: JsonObject | None = None, **options: Any) -> Reply:
         """Send a request in the shared session and return the reply."""
-        return await (await self.shared()).request(method, params, **options)
+        return await (await self.get_session()).request(method, params, **options)
 
     @asynccontextmanager
     async def fresh(
@@ -164,7 +166,7 @@ class Probe:
 
     async def inspect_offer(self) -> None:
         """Read the capabilities and the lists of what the server offers."""
-        session = await self.shared()
+        session = await self.get_session()
         if self.is_modern:
             self.handshake = await session.request("server/discover", timeout_seconds=START_SECONDS)
         else:
@@ -194,7 +196,7 @@ class Probe:
 
     async def _list(self, method: str, key: str) -> list[JsonObject]:
         try:
-            items, self.lists[method] = await (await self.shared()).list_all(method, key)
+            items, self.lists[method] = await (await self.get_session()).list_all(method, key)
         except ConnectionLostError:
             return []
         return [item for item in items if isinstance(item, dict)]

@@ -71,8 +71,8 @@ def _choose_schema(frame: Frame, message: JsonObject) -> tuple[str, Any]:
     revision = frame.revision
     if "method" in message:
         group = "ServerRequest" if "id" in message else "ServerNotification"
-        if message["method"] in _known_methods(revision, group):
-            return _known_methods(revision, group)[message["method"]], message
+        if message["method"] in _list_methods(revision, group):
+            return _list_methods(revision, group)[message["method"]], message
         return "JSONRPCRequest" if "id" in message else "JSONRPCNotification", message
     if "error" in message:
         code = message["error"].get("code") if isinstance(message["error"], dict) else None
@@ -102,7 +102,7 @@ def _choose_result(frame: Frame, message: JsonObject) -> str:
 
 
 @functools.cache
-def _known_methods(revision: str, group: str) -> Mapping[str, str]:
+def _list_methods(revision: str, group: str) -> Mapping[str, str]:
     """Return the definition of each method of server requests or notifications."""
     definitions = _definitions(revision)["$defs"]
     names = [

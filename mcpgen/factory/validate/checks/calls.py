@@ -78,7 +78,7 @@ def _task_support(tool: JsonObject) -> Any:
 
 async def call_tools(probe: Probe) -> Calls:
     """Call read-only tools once each with valid arguments, without any client capability."""
-    session = await probe.shared()
+    session = await probe.get_session()
     made: list[Call] = []
     reasons: list[str] = []
     for tool in callable_tools(probe):
@@ -108,7 +108,7 @@ def explain_no_calls(probe: Probe, reasons: list[str]) -> str:
 
 async def call_tools_wrongly(probe: Probe) -> Calls:
     """Call read-only tools with arguments that their schemas reject."""
-    session = await probe.shared()
+    session = await probe.get_session()
     made: list[Call] = []
     for tool in callable_tools(probe):
         if len(made) >= _INVALID_CALLS:

@@ -55,7 +55,7 @@ def _iterate_asked(message: JsonObject) -> Iterator[tuple[str, JsonObject]]:
             yield asked["method"], params if isinstance(params, dict) else {}
 
 
-def _declared(probe: Probe, frame: Frame) -> JsonObject:
+def _find_declared(probe: Probe, frame: Frame) -> JsonObject:
     """Return the client capabilities that hold for a frame: of its request, or its handshake."""
     if probe.is_modern:
         params = frame.request.body.get("params", {}) if frame.request is not None else {}
@@ -113,7 +113,7 @@ def check_elicitation_modes(probe: Probe, frames: Sequence[Frame]) -> Outcome:
         for method, params in _iterate_asked(message):
             if method != "elicitation/create":
                 continue
-            declared = _declared(probe, frame).get("elicitation")
+            declared = _find_declared(probe, frame).get("elicitation")
             if declared is None:
                 continue  # elicitation as a whole is a matter of other checks
             modes = {"form"} if declared == {} else set(declared)
@@ -191,7 +191,7 @@ def check_sampling_tools(probe: Probe, frames: Sequence[Frame]) -> Outcome:
         for method, params in _iterate_asked(message):
             if method == "sampling/createMessage":
                 found = ""
-                declared = _declared(probe, frame).get("sampling")
+                declared = _find_declared(probe, frame).get("sampling")
                 allowed = isinstance(declared, dict) and "tools" in declared
                 if params.keys() & {"tools", "toolChoice"} and not allowed:
                     return "sampling was requested with tools, which the client did not declare"
@@ -208,7 +208,7 @@ def check_sampling_context(probe: Probe, frames: Sequence[Frame]) -> Outcome:
         for method, params in _iterate_asked(message):
             if method == "sampling/createMessage":
                 found = ""
-                declared = _declared(probe, frame).get("sampling")
+                declared = _find_declared(probe, frame).get("sampling")
                 allowed = isinstance(declared, dict) and "context" in declared
                 if params.get("includeContext") in ("thisServer", "allServers") and not allowed:
                     return f"sampling was requested with {params['includeContext']!r}"
@@ -258,7 +258,7 @@ def check_input_kinds(probe: Probe, frames: Sequence[Frame]) -> Outcome:
             return None
         for method, _ in _iterate_asked(message):
             needed = _CAPABILITY_OF.get(method, "")
-            if needed and needed not in _declared(probe, frame):
+            if needed and needed not in _find_declared(probe, frame):
                 return f"a result asks for `{method}`, which the client did not declare"
         return ""
 

@@ -42,7 +42,7 @@ def describe_reply(reply: Reply) -> str:
 
 async def check_id_echo(probe: Probe) -> Outcome:
     """Responses repeat string ids, Unicode ids and integer ids unchanged."""
-    session = await probe.shared()
+    session = await probe.get_session()
     for request_id in _IDS:
         reply = await session.request(harmless_request(probe), request_id=request_id)
         if reply.response is None:
@@ -77,7 +77,7 @@ async def check_unknown_method_code(probe: Probe) -> Outcome:
 
 async def check_notifications_unanswered(probe: Probe) -> Outcome:
     """Notifications are not answered, whether the server knows them or not."""
-    session = await probe.shared()
+    session = await probe.get_session()
     since = len(session.connection.received)
     sent = await session.notify("notifications/mcpgen-unknown", {"value": 1})
     alive = await is_alive(probe, session)
@@ -96,7 +96,7 @@ async def check_notifications_unanswered(probe: Probe) -> Outcome:
 
 async def check_parse_error(probe: Probe) -> Outcome:
     """What is not JSON is answered with the error -32700."""
-    session = await probe.shared()
+    session = await probe.get_session()
     connection = session.connection
     since = len(connection.received)
     pending = await connection.start(b'{"jsonrpc": "2.0", "id": 77, "method": "pi')
@@ -121,7 +121,7 @@ def _has_error(frame: Frame) -> bool:
 
 async def check_batch(probe: Probe) -> Outcome:
     """A batch of two requests and a notification gets a response for each request (2025-03-26)."""
-    session = await probe.shared()
+    session = await probe.get_session()
     first, second = session.next_id(), session.next_id()
     since = len(session.connection.received)
     pending = await session.connection.start(
@@ -153,7 +153,7 @@ async def check_batch(probe: Probe) -> Outcome:
 
 async def check_concurrent_requests(probe: Probe) -> Outcome:
     """Requests that are sent without waiting for each other are all answered."""
-    session = await probe.shared()
+    session = await probe.get_session()
     method = harmless_request(probe)
     pending = [await session.start(method) for _ in range(4)]
     replies = [await session.complete(each) for each in pending]

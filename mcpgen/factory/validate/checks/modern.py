@@ -50,7 +50,7 @@ def _full_meta() -> JsonObject:
 
 async def check_meta_required(probe: Probe) -> Outcome:
     """A request without `clientCapabilities` is refused, whatever came before on the connection."""
-    session = await probe.shared()
+    session = await probe.get_session()
     await session.request("server/discover")
     reply = await send_with_meta(session, "server/discover", {_VERSION: MODERN})
     if reply.code != INVALID_PARAMS:
@@ -64,7 +64,7 @@ async def check_meta_required(probe: Probe) -> Outcome:
 
 async def check_version_in_meta_required(probe: Probe) -> Outcome:
     """A request without `protocolVersion` is refused."""
-    reply = await send_with_meta(await probe.shared(), "server/discover", {_CAPABILITIES: {}})
+    reply = await send_with_meta(await probe.get_session(), "server/discover", {_CAPABILITIES: {}})
     if reply.code == INVALID_PARAMS:
         return succeed()
     if reply.result is not None:
@@ -83,7 +83,7 @@ async def check_version_in_meta_required(probe: Probe) -> Outcome:
 
 async def check_client_info_optional(probe: Probe) -> Outcome:
     """A request without `clientInfo` is served."""
-    reply = await send_with_meta(await probe.shared(), "server/discover", _full_meta())
+    reply = await send_with_meta(await probe.get_session(), "server/discover", _full_meta())
     if reply.result is None:
         return fail(
             f"a request without `{_CLIENT_INFO}` was answered with {describe_reply(reply)}",
@@ -94,7 +94,7 @@ async def check_client_info_optional(probe: Probe) -> Outcome:
 
 async def check_client_info_ignored(probe: Probe) -> Outcome:
     """The answer does not depend on the name of the client."""
-    session = await probe.shared()
+    session = await probe.get_session()
     replies = []
     for name in ("claude-ai", "mcpgen-other-client"):
         meta = {**_full_meta(), _CLIENT_INFO: {"name": name, "version": "1.0"}}
@@ -111,7 +111,7 @@ async def check_client_info_ignored(probe: Probe) -> Outcome:
 async def check_unsupported_version(probe: Probe) -> Outcome:
     """A request of an unknown version gets the error -32022 with the supported versions."""
     meta = {_VERSION: _UNKNOWN_VERSION, _CAPABILITIES: {}}
-    reply = await send_with_meta(await probe.shared(), "server/discover", meta)
+    reply = await send_with_meta(await probe.get_session(), "server/discover", meta)
     if reply.code != _UNSUPPORTED_VERSION:
         return fail(
             f"an unknown version was answered with {describe_reply(reply)},"
@@ -155,7 +155,7 @@ async def check_initialize_names_versions(probe: Probe) -> Outcome:
     """A server without earlier revisions names its versions in the error to `initialize`."""
     if any(revision in probe.known.supported for revision in LEGACY_REVISIONS):
         return skip("the server also supports earlier revisions")
-    reply = await _initialize(await probe.shared())
+    reply = await _initialize(await probe.get_session())
     if reply.error is None:
         return cannot_decide(
             f"`initialize` was answered with {describe_reply(reply)}", reply.frames

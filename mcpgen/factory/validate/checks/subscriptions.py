@@ -51,7 +51,7 @@ async def _listen(probe: Probe) -> Subscription:
     uris = [it["uri"] for it in probe.resources if isinstance(it.get("uri"), str)]
     if probe.declares("resources.subscribe") and uris:
         asked["resourceSubscriptions"] = uris[:1]
-    session = await probe.shared()
+    session = await probe.get_session()
     connection = session.connection
     since = len(connection.received)
     pending = await session.start(

@@ -194,7 +194,7 @@ async def check_list(probe: Probe) -> Outcome:
     run = await probe.once(_run_task)
     if run is None or not run.states or run.states[-1].result is None:
         return leave_untested(_UNTESTED)
-    tasks, replies = await (await probe.shared()).list_all("tasks/list", "tasks")
+    tasks, replies = await (await probe.get_session()).list_all("tasks/list", "tasks")
     if run.task_id not in {it.get("taskId") for it in tasks if isinstance(it, dict)}:
         return fail(
             "`tasks/list` does not contain a task that `tasks/get` returns", replies[0].frames

@@ -130,7 +130,7 @@ async def check_same_set(probe: Probe) -> Outcome:
 async def _list_after_calls(probe: Probe) -> list[JsonObject]:
     """Return the tools as the same connection sees them after some calls."""
     await probe.once(call_tools)
-    tools, _ = await (await probe.shared()).list_all("tools/list", "tools")
+    tools, _ = await (await probe.get_session()).list_all("tools/list", "tools")
     return [tool for tool in tools if isinstance(tool, dict)]
 
 

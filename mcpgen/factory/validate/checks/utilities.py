@@ -48,7 +48,7 @@ class _Strays:
 
 
 async def _send_stray_cancellations(probe: Probe) -> _Strays:
-    session = await probe.shared()
+    session = await probe.get_session()
     finished = await session.request(harmless_request(probe))
     since = len(session.connection.received)
     strays: tuple[JsonObject, ...] = (
@@ -92,7 +92,7 @@ async def check_cancelled_call(probe: Probe) -> Outcome:
     if not slow:
         return leave_untested("no read-only tool takes long enough to be cancelled")
     call = max(slow, key=lambda it: it.seconds)
-    session = await probe.shared()
+    session = await probe.get_session()
     params = {"name": call.name, "arguments": call.arguments}
     pending = await session.start("tools/call", params)
     await asyncio.sleep(call.seconds * 0.2)
@@ -141,7 +141,7 @@ def _token_of(message: JsonObject) -> Any:
     return meta.get("progressToken") if isinstance(meta, dict) else None
 
 
-def _sent_tokens(probe: Probe) -> dict[tuple[int, str], Frame]:
+def _find_tokens(probe: Probe) -> dict[tuple[int, str], Frame]:
     """Return the request of each progress token, by connection."""
     return {
         (frame.connection, repr(_token_of(message))): frame
@@ -154,7 +154,7 @@ def _sent_tokens(probe: Probe) -> dict[tuple[int, str], Frame]:
 
 def check_progress_tokens(probe: Probe, frames: Sequence[Frame]) -> Outcome:
     """Progress has the token of a request, unchanged."""
-    tokens = _sent_tokens(probe)
+    tokens = _find_tokens(probe)
 
     def check(frame: Frame, message: JsonObject) -> str | None:
         if message.get("method") != "notifications/progress":
@@ -190,7 +190,7 @@ def check_progress_increases(probe: Probe, frames: Sequence[Frame]) -> Outcome:
 
 def check_progress_stops(probe: Probe, frames: Sequence[Frame]) -> Outcome:
     """There is no progress after the response."""
-    tokens = _sent_tokens(probe)
+    tokens = _find_tokens(probe)
     finished = {
         (frame.connection, repr(_token_of(frame.request.body))): frame.seconds
         for frame in frames
@@ -254,7 +254,7 @@ async def call_tools_with_log_level(probe: Probe) -> None:
     """
     if not probe.is_modern:
         return
-    session = await probe.shared()
+    session = await probe.get_session()
     level = "critical" if probe.declares("logging") else "debug"
     for call in (await probe.once(call_tools)).made[:2]:
         params = {"name": call.name, "arguments": call.arguments}
