@@ -37,6 +37,7 @@ from mcpgen.ir.manifest_entries import (
     WorkflowEntry,
     key,
 )
+from mcpgen.ir.portable_profile import MAX_INSTRUCTIONS
 
 MANIFEST_SCHEMA_FILE = ".mcpgen/manifest.schema.json"  # written where the manifest names it
 DEFAULT_BUDGET = 20_000  # tokens
@@ -98,7 +99,7 @@ class ServerEntry(Entry, frozen=True):
     title: Annotated[str, key("The name that clients show.", "Pet shop")] = ""
     instructions: Annotated[
         str,
-        Meta(max_length=2048),
+        Meta(max_length=MAX_INSTRUCTIONS),
         key(
             "What a model should know before it calls a tool. By default, what the document says of"
             " the API.",

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, field
 
+from mcpgen.ir.portable_profile import PROPERTY_NAME, TOOL_NAME
+
 
 def key(description: str, *examples: Any) -> Meta:
     """Return the description of a key for editors. Each example is a value of the key."""
@@ -17,7 +19,7 @@ Tokens: TypeAlias = tuple[str, ...]
 """Keys and list indexes that lead to a value of the manifest."""
 JsonSchema: TypeAlias = dict[str, Any] | bool
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
-ToolName: TypeAlias = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]{0,63}$")]
+ToolName: TypeAlias = Annotated[str, Meta(pattern=f"^{TOOL_NAME}$")]
 McpRevision: TypeAlias = Literal[
     "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"
 ]
@@ -31,7 +33,7 @@ HeaderText: TypeAlias = Annotated[str, Meta(pattern="^([!-~]([ -~]*[!-~])?)?$")]
 ScopeName: TypeAlias = Annotated[str, Meta(pattern=r"^[!#-\[\]-~]+$")]
 """A scope (RFC 6749, section 3.3)."""
 SourceName: TypeAlias = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$")]
-ArgumentName: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
+ArgumentName: TypeAlias = Annotated[str, Meta(pattern=f"^{PROPERTY_NAME}$")]
 Origin: TypeAlias = Annotated[str, Meta(pattern=r"^https?://[^\s/?#@]+/?$")]
 HttpUrl: TypeAlias = Annotated[str, Meta(pattern="^https?://")]
 

@@ -12,8 +12,8 @@ from mcpgen.ir.manifest import HeaderEntry, LocatedManifest, Manifest
 from mcpgen.ir.manifest_entries import EFFECTS, Tokens, is_bulk_key
 from mcpgen.manifest.credential_sources import check_credentials
 from mcpgen.manifest.typed_file import TypedFile, read_typed
-from mcpgen.openapi.source.secrets import has_token_shape
 from mcpgen.text.secret_names import is_secret_name
+from mcpgen.text.secret_values import has_token_shape
 
 
 def check_headers(file: TypedFile[Manifest]) -> None:

@@ -9,8 +9,8 @@ from mcpgen.jsonschema.references import PREFIX, find_reference
 from mcpgen.jsonschema.types import ONE_SCHEMA, SEVERAL_SCHEMAS, JsonObject, JsonSchema, JsonValue
 from mcpgen.openapi.lower import keywords
 from mcpgen.openapi.lower.nodes import Node, SchemaNames, Source, escape, object_of
-from mcpgen.openapi.source.secrets import is_secret_default
 from mcpgen.openapi.source.source_text import describe_type
+from mcpgen.text.secret_values import is_secret_default
 
 _IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
 _IN_PLACE = ("not", "if", "then", "else")

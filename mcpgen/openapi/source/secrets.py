@@ -11,19 +11,16 @@ from mcpgen.ir.document import Document, Secret, SourceFile
 from mcpgen.jsonschema.types import JsonValue
 from mcpgen.text.json_pointer import Path, json_pointer, path_tokens
 from mcpgen.text.prose import text_lines
-from mcpgen.text.secret_names import is_secret_name
-
-REDACTED = "REDACTED"  # replaces a credential in the project's copy of a document
+from mcpgen.text.secret_values import (
+    MIN_SECRET_LENGTH,
+    REDACTED,
+    find_token,
+    is_opaque,
+    is_secret_default,
+)
 
 _USERINFO = re.compile(r"://[^/\s@:{}]*:(?P<secret>[^/\s@{}]+)@")
-_TOKEN_SHAPE = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36}\b"
-    r"|\bsk_live_[A-Za-z0-9]{20,}|\bxox[abpr]-[0-9]{6,}-[0-9A-Za-z-]{10,}"
-)
-_OPAQUE = re.compile(r"[^\s<>{}\[\]]+\Z")  # no placeholder, no sentence
-_MIN_LENGTH = 12
 _SHOWN_TO_READERS = frozenset({"description", "example", "examples", "summary"})
-_DIGIT = re.compile(r"\d")
 
 
 def find_secrets(root: JsonValue) -> tuple[Secret, ...]:
@@ -48,7 +45,7 @@ def find_secrets(root: JsonValue) -> tuple[Secret, ...]:
         is_map = path is not None and path[1] == "properties"
         for key, value in node.items():
             if isinstance(value, str):
-                if len(value) >= _MIN_LENGTH and (
+                if len(value) >= MIN_SECRET_LENGTH and (
                     (found := _extract_secret(path, key, value, name)) and found != REDACTED
                 ):
                     secrets.append(Secret(path_tokens((path, key)), found))
@@ -63,29 +60,14 @@ def _extract_secret(path: Path, key: str, value: str, name: str) -> str:
         return userinfo["secret"]
     if key in _SHOWN_TO_READERS:
         return ""
-    if shaped := _TOKEN_SHAPE.search(value):
-        return shaped[0]
+    if shaped := find_token(value):
+        return shaped
     if key == "default":
         return value if is_secret_default(name, value) else ""
-    if not key.startswith("x-") or not _is_opaque(value):
+    if not key.startswith("x-") or not is_opaque(value):
         return ""
     within = path_tokens(path)[:2]
     return value if "securitySchemes" in within or "securityDefinitions" in within else ""
-
-
-def is_secret_default(name: str, value: JsonValue) -> bool:
-    """Return whether the default of a parameter or property called `name` is a credential."""
-    is_long = isinstance(value, str) and len(value) >= _MIN_LENGTH
-    return value == REDACTED or (is_long and _is_opaque(value) and is_secret_name(name))
-
-
-def has_token_shape(text: str) -> bool:
-    """Return whether a text contains a key or token of a well-known format."""
-    return _TOKEN_SHAPE.search(text) is not None
-
-
-def _is_opaque(value: str) -> bool:
-    return bool(_OPAQUE.match(value) and _DIGIT.search(value)) and "://" not in value
 
 
 def redact_secrets(document: Document, problems: Problems) -> Document:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from mcpgen.ir.api import Api, Operation
+from mcpgen.ir.portable_profile import PROPERTY_NAME
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.references import iterate_reachable
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
@@ -23,7 +24,7 @@ from mcpgen.text.identifiers import Identifier, pascal_case, safe_filename
 
 _MAX_MODULE = 48
 _MAX_ARGUMENT = 64
-_PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z")  # accepted by every known client
+_PROPERTY = re.compile(rf"{PROPERTY_NAME}\Z")  # accepted by every known client
 _SYMBOL_WORDS = {"@": "at", "$": "dollar", "+": "plus", "<": "lt", ">": "gt"}
 _SYMBOL = re.compile("[@$+<>]|^-(?=[0-9])")
 _MAX_CLASS = 80

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from mcpgen.ir.api import Operation
+from mcpgen.ir.portable_profile import MAX_TOOL_NAME, TOOL_NAME
 from mcpgen.plan.naming.operation_phrases import (
     ARTICLES,
     METHOD_VERBS,
@@ -28,12 +29,7 @@ from mcpgen.plan.naming.words import VERBS, VERSION, digest, singular, split_wor
 
 T = TypeVar("T")
 
-MAX_TOOL_NAME = 48
-"""Maximum length that every known client accepts, with the prefix that it adds for the server."""
-LONGEST_TOOL_NAME = 64
-"""Maximum length that a manifest can allow, if the user knows all clients."""
-
-_TOOL_NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{LONGEST_TOOL_NAME - 1}}}\Z")
+_TOOL_NAME = re.compile(rf"{TOOL_NAME}\Z")
 _NUMBERED = re.compile(r"(.+?)(?:[_.\-][0-9]+|[_.\-]?[aA]lt[0-9]*)\Z", re.DOTALL)
 _MAX_SHORTENINGS = 500
 _MAX_WORDS = 11

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mcpgen.ir.portable_profile import FORMATS, MAX_ENUM, MAX_PATTERN, NOT_IN_EVERY_ENGINE
 from mcpgen.jsonschema.direction import Shape
 from mcpgen.jsonschema.schemas import find_json_type
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
@@ -23,16 +24,8 @@ FILE_IN_WORDS = "The content of a file: base64, or a `data:`, `file:` or resourc
 Build = Callable[[JsonSchema], SchemaPart]
 
 _MAX_DESCRIPTION = 400
-_MAX_ENUM = 100
 _MAX_COMPARED = 100
-_MAX_PATTERN = 300
-_FORMATS = frozenset(
-    {
-        "date-time", "date", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri",
-        "uri-reference", "uuid",
-    }
-)  # fmt: skip
-_NOT_EVERYWHERE = re.compile(r"\(\?[=!<:a-zA-Z]|\\[1-9]|\\[pPkbBuxc]|\\u\{|\[\[|&&")
+_NOT_EVERYWHERE = re.compile(NOT_IN_EVERY_ENGINE)
 _ONLY_CHECKED = frozenset(
     """
     not if then else contains minContains maxContains prefixItems patternProperties propertyNames
@@ -133,7 +126,7 @@ class InputProfile:
 
     @staticmethod
     def _build_enum(schema: JsonObject, values: list[JsonValue], told: list[str]) -> bool:
-        if len(values) <= _MAX_ENUM:
+        if len(values) <= MAX_ENUM:
             schema["enum"] = values
             return True
         some = ", ".join(f"`{value}`" for value in values[:5])
@@ -142,7 +135,7 @@ class InputProfile:
 
     @staticmethod
     def _build_string(schema: JsonObject, keywords: JsonObject, told: list[str]) -> bool:
-        if keywords.get("format") in _FORMATS:
+        if keywords.get("format") in FORMATS:
             schema["format"] = keywords["format"]
         elif keywords.get("format") == "byte" or keywords.get("contentEncoding") == "base64":
             told.append("Base64.")
@@ -151,7 +144,7 @@ class InputProfile:
         pattern = keywords.get("pattern")
         if not pattern:
             return True
-        if len(pattern) <= _MAX_PATTERN and not _NOT_EVERYWHERE.search(pattern):
+        if len(pattern) <= MAX_PATTERN and not _NOT_EVERYWHERE.search(pattern):
             schema["pattern"] = pattern
             return True
         if len(pattern) <= 100:

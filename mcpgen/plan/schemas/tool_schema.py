@@ -8,6 +8,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from mcpgen.ir.api import Operation
+from mcpgen.ir.portable_profile import MAX_DEPTH
 from mcpgen.ir.tool_plan import Argument
 from mcpgen.jsonschema.direction import Direction, Shape, Shapes
 from mcpgen.jsonschema.references import PREFIX, find_recursive_names, find_reference
@@ -93,8 +94,8 @@ class ValidationSchemas:
         return self._offered.get(name, name)
 
 
-INPUT_LIMITS = Limits(inline_bytes=12_000, total_bytes=40_000, depth=5)
-OUTPUT_LIMITS = Limits(inline_bytes=6_000, total_bytes=6_000, depth=5)
+INPUT_LIMITS = Limits(inline_bytes=12_000, total_bytes=40_000, depth=MAX_DEPTH)
+OUTPUT_LIMITS = Limits(inline_bytes=6_000, total_bytes=6_000, depth=MAX_DEPTH)
 
 
 class InputSchemas(Struct, frozen=True):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mcpgen.ir.api import ApiInfo, Operation
 from mcpgen.ir.manifest_entries import OperationEntry
+from mcpgen.ir.portable_profile import MAX_DESCRIPTION, MAX_INSTRUCTIONS, MIN_DESCRIPTION
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.plan.naming.words import is_latin
 from mcpgen.text.prose import (
@@ -18,8 +19,6 @@ from mcpgen.text.prose import (
     split_sentences,
 )
 
-MAX_TOOL_DESCRIPTION = 1024
-_LEAST = 40  # shorter than this, a model learns too little
 _MAX_TITLE = 80
 
 
@@ -63,11 +62,11 @@ def write_tool_description(
     ending = [*notes]
     if operation.method == "DELETE":
         ending.insert(0, "Destructive: what it removes may not come back.")
-    room = MAX_TOOL_DESCRIPTION - sum(len(part) + 1 for part in (*marks, *ending))
+    room = MAX_DESCRIPTION - sum(len(part) + 1 for part in (*marks, *ending))
     told = shorten_at_sentence(f"{purpose}\n{details}" if details else purpose, max(room, 80))
-    if len(told) < _LEAST and operation.key not in told:
+    if len(told) < MIN_DESCRIPTION and operation.key not in told:
         told = f"{told.rstrip('.')} (`{operation.key}`)."
-    return shorten_at_sentence(" ".join((*marks, told, *ending)), MAX_TOOL_DESCRIPTION)
+    return shorten_at_sentence(" ".join((*marks, told, *ending)), MAX_DESCRIPTION)
 
 
 def _split_purpose(details: str) -> tuple[str, str]:
@@ -78,7 +77,6 @@ def _split_purpose(details: str) -> tuple[str, str]:
     return line[: end.end()], (line[end.end() :].strip() + "\n" + rest).strip()
 
 
-MAX_INSTRUCTIONS = 2048
 _MAX_ABOUT = 700
 _LEAST_ABOUT = 100  # for each of several documents
 _MAX_NAMED = 8

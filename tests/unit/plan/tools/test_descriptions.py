@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpgen.plan.tools.descriptions import MAX_TOOL_DESCRIPTION
+from mcpgen.ir.portable_profile import MAX_DESCRIPTION
 from mcpgen.text.prose import first_sentence, plain_text, shorten_at_sentence
 
 
@@ -85,5 +85,5 @@ def test_the_description_mentions_deprecation_and_destruction(make: Any) -> None
 
 def test_long_descriptions_keep_the_last_notes(make: Any) -> None:
     text = description(make, description="Word. " * 1000, method="delete")
-    assert len(text) <= MAX_TOOL_DESCRIPTION
+    assert len(text) <= MAX_DESCRIPTION
     assert text.endswith("may not come back.")

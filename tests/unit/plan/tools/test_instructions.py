@@ -12,7 +12,7 @@ from mcpgen.ir.api import ApiInfo
 from mcpgen.manifest.manifest import read_manifest
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
-from mcpgen.plan.tools.descriptions import MAX_INSTRUCTIONS
+from mcpgen.ir.portable_profile import MAX_INSTRUCTIONS
 
 OK = {"responses": {"200": {"description": "ok"}}}
 
