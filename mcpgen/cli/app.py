@@ -36,8 +36,8 @@ def write_bug_report(traceback: str) -> str:
 # Each is a module of its own. The help lists them in this order.
 _COMMANDS = tuple(
     """
-    new generate pull source check changelog override eject ack tools call mock test validate schema
-    overlay ws
+    new generate pull source check changelog override eject ack tools call mock test validate lint
+    schema overlay ws
     """.split()
 )
 

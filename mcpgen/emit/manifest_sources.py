@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import yaml
 
+from mcpgen.emit.manifest_text import ManifestEditError, ManifestText, find_node_end
 from mcpgen.jsonschema.types import JsonValue
-
-_BOM = "\ufeff"
-
-
-class ManifestEditError(Exception):
-    """The list `sources` is written in a way that cannot be edited as text."""
 
 
 def add_source(manifest: bytes, source: Mapping[str, JsonValue]) -> bytes:
@@ -35,7 +29,7 @@ def add_source(manifest: bytes, source: Mapping[str, JsonValue]) -> bytes:
         indent = " " * text.sources.start_mark.column
         lines = [f"{text.quote_key(key)}: {text.spell(value)}" for key, value in source.items()]
         block = f"{indent}- {lines[0]}" + "".join(f"\n{indent}  {line}" for line in lines[1:])
-        text.insert_line(text.line_end(_end(entries[-1])), block)
+        text.insert_line(text.line_end(find_node_end(entries[-1])), block)
     wanted = text.value
     wanted["sources"] = [*wanted["sources"], dict(source)]
     return text.finish(wanted)
@@ -50,12 +44,12 @@ def remove_source(manifest: bytes, number: int) -> bytes:
     text = _Text(manifest)
     entries = text.sources.value
     entry = entries[number]
-    start, end = entry.start_mark.index, _end(entry)
+    start, end = entry.start_mark.index, find_node_end(entry)
     if text.sources.flow_style:
         if number + 1 < len(entries):
             end = entries[number + 1].start_mark.index
         elif number:
-            start = _end(entries[number - 1])
+            start = find_node_end(entries[number - 1])
         text.replace(start, end, "")
     else:
         text.replace(text.dash_line(start), text.line_end(end), "")
@@ -67,21 +61,12 @@ def remove_source(manifest: bytes, number: int) -> bytes:
     return text.finish(wanted)
 
 
-class _Text:
+class _Text(ManifestText):
     """A manifest as text, with the place of its list of sources."""
 
     def __init__(self, manifest: bytes) -> None:
-        text = manifest.decode()
-        self._start = _BOM if text.startswith(_BOM) else ""
-        self.text = text.removeprefix(_BOM)
-        self._newline = "\r\n" if "\r\n" in text else "\n"
-        try:
-            root = yaml.compose(self.text, Loader=yaml.SafeLoader)
-            self.value: dict[str, Any] = yaml.safe_load(self.text)
-        except yaml.YAMLError as error:
-            raise ManifestEditError from error
-        pairs = root.value if isinstance(root, yaml.MappingNode) else []
-        found = [pair for pair in pairs if pair[0].value == "sources"]
+        super().__init__(manifest)
+        found = [pair for pair in self.root.value if pair[0].value == "sources"]
         if not found or not isinstance(found[0][1], yaml.SequenceNode):
             raise ManifestEditError
         self.key, self.sources = found[0]
@@ -120,46 +105,9 @@ class _Text:
                     return style
         return None
 
-    def line_end(self, at: int) -> int:
-        """Return where the line after the one at this index begins, or the text ends."""
-        if at and self.text[at - 1] == "\n":  # of a block scalar, which ends with its line
-            return at
-        end = self.text.find("\n", at)
-        return len(self.text) if end < 0 else end + 1
-
     def dash_line(self, at: int) -> int:
         """Return where the line begins that has the dash of the list entry at this index."""
         before = self.text[:at].rstrip()
         if not before.endswith("-"):
             raise ManifestEditError
         return before.rfind("\n") + 1
-
-    def insert_line(self, at: int, line: str) -> None:
-        """Insert whole lines."""
-        line = line.replace("\n", self._newline)
-        is_open = at == len(self.text) and not self.text.endswith("\n")
-        text = f"{self._newline}{line}" if is_open else f"{line}{self._newline}"
-        self.replace(at, at, text)
-
-    def replace(self, start: int, end: int, text: str) -> None:
-        """Replace a part of the text."""
-        self.text = self.text[:start] + text + self.text[end:]
-
-    def finish(self, wanted: dict[str, Any]) -> bytes:
-        """Return the edited manifest, after a check that it says what it should."""
-        try:
-            is_right = yaml.safe_load(self.text) == wanted
-        except yaml.YAMLError as error:
-            raise ManifestEditError from error
-        if not is_right:
-            raise ManifestEditError
-        return (self._start + self.text).encode()
-
-
-def _end(node: yaml.Node) -> int:
-    """Return where the text of a node ends, without what follows on its last line."""
-    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
-        last = node.value[-1]
-        return _end(last[1] if isinstance(last, tuple) else last)
-    end: int = node.end_mark.index
-    return end

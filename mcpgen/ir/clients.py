@@ -48,6 +48,7 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
 
     id: str
     title: str
+    is_api: bool = False  # a model API, which users reach through clients
     extends: tuple[str, ...] = ()
     limit: tuple[ClientLimit, ...] = ()
 

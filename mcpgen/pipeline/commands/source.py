@@ -162,7 +162,8 @@ class _Run(Struct, frozen=True):
 
     def _make_edit(self, entry: Mapping[str, JsonValue], lock: Lock, document: Document) -> Edit:
         """Return the edit that adds an entry of `sources` with its document."""
-        from mcpgen.emit.manifest_sources import ManifestEditError, add_source
+        from mcpgen.emit.manifest_sources import add_source
+        from mcpgen.emit.manifest_text import ManifestEditError
 
         try:
             manifest = add_source(self.before[1] or b"", entry)
@@ -182,7 +183,8 @@ class _Run(Struct, frozen=True):
 
     def remove(self, name: str) -> SourceChange:
         """Prepare to remove a source."""
-        from mcpgen.emit.manifest_sources import ManifestEditError, remove_source
+        from mcpgen.emit.manifest_sources import remove_source
+        from mcpgen.emit.manifest_text import ManifestEditError
 
         entry = find_entry(self.intent.manifest, name)
         if entry is None:

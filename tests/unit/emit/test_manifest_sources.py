@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from mcpgen.emit.manifest_sources import ManifestEditError, add_source, remove_source
+from mcpgen.emit.manifest_sources import add_source, remove_source
+from mcpgen.emit.manifest_text import ManifestEditError
 
 RAIL = {"document": "rail.yaml", "name": "rail"}
 

@@ -1,0 +1,58 @@
+"""What a run of lint checks against: the portable profile, the limits of clients, a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from msgspec import Struct, field
+
+from mcpgen.diagnostics import did_you_mean
+from mcpgen.ir.clients import Client, read_clients
+
+PORTABLE: Final = "portable"
+STRICT: Final = "strict"
+ALL: Final = "all"
+DEFAULT_BUDGET: Final = 10_000
+"""Tokens of the list of a server that has no manifest."""
+
+
+class UnknownTargetError(ValueError):
+    """A target that is no known client; `help` names similar ones."""
+
+    def __init__(self, name: str, help: str) -> None:
+        super().__init__(f"unknown client `{name}`")
+        self.help = help
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """What is checked."""
+
+    is_portable: bool = True  # the portable profile
+    is_strict: bool = False  # no composition anywhere
+    clients: Mapping[str, Client] = field(default_factory=dict)  # whose limits are rules
+    budget: int = DEFAULT_BUDGET  # tokens of `tools/list`
+
+
+def parse_targets(targets: Collection[str], budget: int | None = None) -> Settings:
+    """Return the settings for the values of `--targets`; none means the portable profile.
+
+    "portable" is the profile, "strict" the profile without any composition, "all" the profile and
+    all known clients. The limits of named clients replace the numbers of the profile.
+
+    Raises:
+        UnknownTargetError: a name is none of these.
+    """
+    known = read_clients()
+    names = {name.strip() for text in targets for name in text.split(",")} - {""}
+    profiles = {PORTABLE, STRICT, ALL}
+    for name in sorted(names - profiles - known.keys()):
+        every = [*sorted(profiles), *known]
+        there_are = f"there are {', '.join(f'`{each}`' for each in every)}"
+        raise UnknownTargetError(name, did_you_mean(name, every, there_are))
+    return Settings(
+        is_portable=not names or bool(names & profiles),
+        is_strict=STRICT in names,
+        clients=known if ALL in names else {name: known[name] for name in sorted(names - profiles)},
+        budget=DEFAULT_BUDGET if budget is None else budget,
+    )
