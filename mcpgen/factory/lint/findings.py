@@ -380,7 +380,7 @@ class Finding(Struct, frozen=True, kw_only=True):
         return Location(self.at.file, self.at.line, self.at.column, self.at.pointer + pointer)
 
 
-def find(
+def flag(
     rule: str,
     message: str,
     *,

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from mcpgen.factory.lint.findings import Finding, find
+from mcpgen.factory.lint.findings import Finding, flag
 from mcpgen.factory.lint.listing import Listing
 from mcpgen.ir.client_checks import read_text
 
@@ -88,16 +88,16 @@ def check_pins(listing: Listing, pins: ServerPins) -> Iterator[Finding]:
     now = hash_definitions(listing)
     for name, digest in now.tools.items():
         if name not in pins.tools:
-            yield find("definition-added", f"`{name}` is not pinned", tool=name, detail="new")
+            yield flag("definition-added", f"`{name}` is not pinned", tool=name, detail="new")
         elif pins.tools[name] != digest:
             message = f"the definition of `{name}` has changed since it was pinned"
-            yield find("definition-changed", message, tool=name, detail="changed")
+            yield flag("definition-changed", message, tool=name, detail="changed")
     if not listing.has_unknown_tools:
         for name in sorted(pins.tools.keys() - now.tools.keys()):
-            yield find("definition-removed", f"the pinned tool `{name}` is missing", detail=name)
+            yield flag("definition-removed", f"the pinned tool `{name}` is missing", detail=name)
     if pins.instructions != now.instructions:
         message = "the instructions have changed since they were pinned"
-        yield find("definition-changed", message, detail="instructions")
+        yield flag("definition-changed", message, detail="instructions")
 
 
 def list_foreign_tools(

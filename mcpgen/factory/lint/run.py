@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mcpgen.contract.snapshot import estimate_tokens
 from mcpgen.diagnostics import Severity
-from mcpgen.factory.lint.findings import RULES, AffectedClient, Finding, find
+from mcpgen.factory.lint.findings import RULES, AffectedClient, Finding, flag
 from mcpgen.factory.lint.glama import ServerGrade, grade_server
 from mcpgen.factory.lint.listing import Listing
 from mcpgen.factory.lint.matrix import Matrix, build_matrix
@@ -63,7 +63,7 @@ def lint(
         found += check_pins(listing, pins)
     if listing.has_unknown_tools:
         message = "tools of `handlers/` are not in the files of the project, and were not checked"
-        found.append(find("unlisted-tools", message, help="lint the server with --start"))
+        found.append(flag("unlisted-tools", message, help="lint the server with --start"))
     found = [_name_clients(finding, matrix) for finding in found]
     found += _report_excesses(matrix, settings, found)
     order = {name: number for number, name in enumerate(matrix.tools)}
@@ -125,6 +125,7 @@ def _name_clients(finding: Finding, matrix: Matrix) -> Finding:
                 break
     if not affected:
         return finding
+    affected.sort(key=lambda each: each[0].is_api)  # users meet clients first
     worst = _find_worst(limit.effect for client, limit in affected if not client.is_api)
     severity = Severity.ERROR if worst in ("dropped", "breaks") else Severity.WARNING
     return replace(
@@ -160,7 +161,7 @@ def _report_excesses(
                     grouped.setdefault((tool, excess.limit.rule, excess.message), []).append(row)
     for (tool, rule, message), rows in grouped.items():
         worst = _find_worst(affected.limit.effect for affected, _ in rows)
-        yield find(
+        yield flag(
             rule,
             message,
             tool=tool,

@@ -38,7 +38,8 @@ def parse_targets(targets: Collection[str], budget: int | None = None) -> Settin
     """Return the settings for the values of `--targets`; none means the portable profile.
 
     "portable" is the profile, "strict" the profile without any composition, "all" the profile and
-    all known clients. The limits of named clients replace the numbers of the profile.
+    all known clients, but not model APIs, to which clients send other schemas. The limits of named
+    clients and APIs replace the numbers of the profile.
 
     Raises:
         UnknownTargetError: a name is none of these.
@@ -50,9 +51,10 @@ def parse_targets(targets: Collection[str], budget: int | None = None) -> Settin
         every = [*sorted(profiles), *known]
         there_are = f"there are {', '.join(f'`{each}`' for each in every)}"
         raise UnknownTargetError(name, did_you_mean(name, every, there_are))
+    chosen = {name: client for name, client in known.items() if ALL in names and not client.is_api}
     return Settings(
         is_portable=not names or bool(names & profiles),
         is_strict=STRICT in names,
-        clients=known if ALL in names else {name: known[name] for name in sorted(names - profiles)},
+        clients=chosen | {name: known[name] for name in sorted(names - profiles)},
         budget=DEFAULT_BUDGET if budget is None else budget,
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from mcpgen.factory.lint.findings import Finding, find
+from mcpgen.factory.lint.findings import Finding, flag
 from mcpgen.factory.lint.listing import Listing, iterate_texts
 from mcpgen.ir.client_checks import find_missing_hints, read_text
 from mcpgen.ir.portable_profile import MAX_DESCRIPTION, MAX_INSTRUCTIONS, MIN_DESCRIPTION
@@ -42,14 +42,14 @@ def check_description_lengths(listing: Listing) -> Iterator[Finding]:
     for tool in listing.all_tools:
         name, size = read_text(tool, "name"), len(read_text(tool, "description"))
         if size > MAX_DESCRIPTION:
-            yield find(
+            yield flag(
                 "description-length",
                 f"the description of `{name}` has {size:,} characters (limit: {MAX_DESCRIPTION:,})",
                 tool=name,
                 tokens=("description",),
             )
     if len(listing.instructions) > MAX_INSTRUCTIONS:
-        yield find(
+        yield flag(
             "instructions-length",
             f"the instructions have {len(listing.instructions):,} characters"
             f" (limit: {MAX_INSTRUCTIONS:,})",
@@ -63,13 +63,13 @@ def check_descriptions(listing: Listing) -> Iterator[Finding]:
         at = ("description",)
         if not text:
             message = f"`{name}` has no description"
-            yield find("description-missing", message, tool=name, tokens=at, detail="none")
+            yield flag("description-missing", message, tool=name, tokens=at, detail="none")
         elif is_tautology(tool):
             message = f"the description of `{name}` only repeats its name"
-            yield find("description-repeats-name", message, tool=name, tokens=at, detail="repeats")
+            yield flag("description-repeats-name", message, tool=name, tokens=at, detail="repeats")
         elif len(text) < MIN_DESCRIPTION:
             message = f"the description of `{name}` has {len(text)} characters (at least 40 help)"
-            yield find("description-short", message, tool=name, tokens=at, detail="short")
+            yield flag("description-short", message, tool=name, tokens=at, detail="short")
     yield from _check_usage(listing)
 
 
@@ -83,7 +83,7 @@ def _check_usage(listing: Listing) -> Iterator[Finding]:
     if silent:
         shown = ", ".join(f"`{name}`" for name in silent[:3])
         more = f" and {len(silent) - 3} more" if len(silent) > 3 else ""
-        yield find("description-usage", f"no word on when to use {shown}{more}")
+        yield flag("description-usage", f"no word on when to use {shown}{more}")
 
 
 def is_tautology(tool: JsonObject) -> bool:
@@ -106,7 +106,7 @@ def check_markup(listing: Listing) -> Iterator[Finding]:
         tag = _TAG.search(prose)
         if tag or _TABLE.search(prose):
             what = f"HTML ({tag[0][:40]})" if tag else "a Markdown table"
-            yield find(
+            yield flag(
                 "description-markup",
                 f"{text.what} contains {what}",
                 tool=text.owner,
@@ -125,7 +125,7 @@ def check_annotations(listing: Listing) -> Iterator[Finding]:
         deletes = verb in _DELETES
         if deletes and (hints.get("readOnlyHint") is True or hints.get("destructiveHint") is False):
             wrong = "readOnlyHint" if hints.get("readOnlyHint") is True else "destructiveHint"
-            yield find(
+            yield flag(
                 "annotation-contradiction",
                 f"`{name}` has `{wrong}: {str(hints[wrong]).lower()}`",
                 tool=name,
@@ -133,7 +133,7 @@ def check_annotations(listing: Listing) -> Iterator[Finding]:
                 detail="contradicts the name",
             )
         elif deletes and not _LOSS.search(read_text(tool, "description")):
-            yield find(
+            yield flag(
                 "destructive-unstated",
                 f"the description of `{name}` does not say that it deletes something",
                 tool=name,
@@ -142,7 +142,7 @@ def check_annotations(listing: Listing) -> Iterator[Finding]:
             )
         if missing := find_missing_hints(tool):
             told = ", ".join(f"`{hint}`" for hint in missing)
-            yield find(
+            yield flag(
                 "annotations",
                 f"`{name}` does not state {told}",
                 tool=name,

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from mcpgen.factory.lint.findings import Finding, find
+from mcpgen.factory.lint.findings import Finding, flag
 from mcpgen.factory.lint.listing import Listing
 from mcpgen.ir.client_checks import read_text
 from mcpgen.ir.portable_profile import LONGEST_TOOL_NAME, MAX_PREFIXED_NAME, MAX_TOOL_NAME
@@ -19,7 +19,7 @@ def check_names(listing: Listing) -> Iterator[Finding]:
     for tool in listing.tools:
         name = read_text(tool, "name")
         if not _CHARACTERS.fullmatch(name):
-            yield find(
+            yield flag(
                 "tool-name",
                 f"the name `{name}` has other characters than `a-z`, `0-9` and `_`"
                 if name
@@ -31,10 +31,10 @@ def check_names(listing: Listing) -> Iterator[Finding]:
         full = f"mcp__{listing.server}__{name}"
         if len(name) > MAX_TOOL_NAME:
             message = f"the name `{name}` has {len(name)} characters (limit: {MAX_TOOL_NAME})"
-            yield find("tool-name", message, tool=name, tokens=("name",), detail="too long")
+            yield flag("tool-name", message, tool=name, tokens=("name",), detail="too long")
         elif len(full) > MAX_PREFIXED_NAME and len(listing.server) < LONGEST_TOOL_NAME:
             message = f"`{full}` has {len(full)} characters (limit: {MAX_PREFIXED_NAME})"
-            yield find("tool-name", message, tool=name, tokens=("name",), detail="too long")
+            yield flag("tool-name", message, tool=name, tokens=("name",), detail="too long")
 
 
 def check_duplicates(listing: Listing) -> Iterator[Finding]:
@@ -46,7 +46,7 @@ def check_duplicates(listing: Listing) -> Iterator[Finding]:
     for names in by_name.values():
         if len(names) > 1:
             told = " and ".join(f"`{name}`" for name in names[:3])
-            yield find(
+            yield flag(
                 "duplicate-tool",
                 f"{len(names)} tools have the same name: {told}",
                 tool=names[0],

@@ -8,7 +8,7 @@ from typing import Final
 
 import jsonschema_rs
 
-from mcpgen.factory.lint.findings import Finding, find
+from mcpgen.factory.lint.findings import Finding, flag
 from mcpgen.factory.lint.listing import Listing
 from mcpgen.ir.client_checks import collect_features, iterate_property_names, read_text
 from mcpgen.ir.portable_profile import (
@@ -52,14 +52,14 @@ def _check_validity(name: str, key: str, schema: JsonValue) -> Iterator[Finding]
     if not isinstance(schema, dict):
         told = "has no" if schema is None else "has an invalid"
         message = f"`{name}` {told} `{key}`"
-        yield find("schema-invalid", message, tool=name, tokens=(key,), detail=f"{key}: {told}")
+        yield flag("schema-invalid", message, tool=name, tokens=(key,), detail=f"{key}: {told}")
         return
     if not jsonschema_rs.meta.is_valid(_without_unknown_dialect(schema)):
         message = f"the `{key}` of `{name}` is no valid JSON Schema"
-        yield find("schema-invalid", message, tool=name, tokens=(key,), detail=f"{key}: invalid")
+        yield flag("schema-invalid", message, tool=name, tokens=(key,), detail=f"{key}: invalid")
     elif schema.get("type") != "object":
         message = f'the root of the `{key}` of `{name}` is not `"type": "object"`'
-        yield find("schema-root", message, tool=name, tokens=(key,), detail=f"{key}: not an object")
+        yield flag("schema-root", message, tool=name, tokens=(key,), detail=f"{key}: not an object")
 
 
 def _without_unknown_dialect(schema: JsonObject) -> JsonObject:
@@ -77,10 +77,10 @@ def _check_arguments(name: str, schema: JsonObject) -> Iterator[Finding]:
     at = ("inputSchema",)
     if count > MAX_PARAMETERS:
         message = f"`{name}` has {count} arguments (at most {MAX_PARAMETERS} help)"
-        yield find("many-parameters", message, tool=name, tokens=(*at, "properties"))
+        yield flag("many-parameters", message, tool=name, tokens=(*at, "properties"))
     if schema.get("additionalProperties") is not False:
         message = f"`{name}` accepts arguments that it does not have"
-        yield find("open-arguments", message, tool=name, tokens=at, detail="open")
+        yield flag("open-arguments", message, tool=name, tokens=at, detail="open")
     silent = [
         node.tokens[-1]
         for node in iterate_schemas(schema)
@@ -92,7 +92,7 @@ def _check_arguments(name: str, schema: JsonObject) -> Iterator[Finding]:
         shown = ", ".join(f"`{each}`" for each in silent[:_SHOWN])
         more = f" and {len(silent) - _SHOWN} more" if len(silent) > _SHOWN else ""
         message = f"the descriptions of {shown}{more} of `{name}` do not state the bounds"
-        yield find("bounds-in-words", message, tool=name, tokens=at, detail="not stated")
+        yield flag("bounds-in-words", message, tool=name, tokens=at, detail="not stated")
 
 
 def _states_bounds(schema: JsonObject) -> bool:
@@ -130,7 +130,7 @@ def check_portable_schemas(listing: Listing, *, is_strict: bool) -> Iterator[Fin
         yield from _check_depth(name, schema)
         for tokens, key in iterate_property_names(schema):
             if not _PROPERTY.fullmatch(key):
-                yield find(
+                yield flag(
                     "property-name",
                     f"`{name}` has the property `{key}`",
                     tool=name,
@@ -146,7 +146,7 @@ def check_portable_schemas(listing: Listing, *, is_strict: bool) -> Iterator[Fin
 def _check_root(name: str, schema: JsonObject) -> Iterator[Finding]:
     if found := [keyword for keyword in _ROOT_COMBINATORS if keyword in schema]:
         told = ", ".join(f"`{keyword}`" for keyword in found)
-        yield find(
+        yield flag(
             "schema-root",
             f"{told} at the root of the arguments of `{name}`",
             tool=name,
@@ -159,7 +159,7 @@ def _check_references(name: str, key: str, schema: JsonObject) -> Iterator[Findi
     for node in iterate_schemas(schema):
         reference = node.schema.get("$ref") if isinstance(node.schema, dict) else None
         if isinstance(reference, str) and not _has_target(schema, reference):
-            yield find(
+            yield flag(
                 "schema-reference",
                 f"the `{key}` of `{name}` refers to `{reference[:80]}`, which it does not contain",
                 tool=name,
@@ -189,7 +189,7 @@ def _check_depth(name: str, schema: JsonObject) -> Iterator[Finding]:
     """Count levels of objects and arrays; the arguments themselves are none."""
     depth = max(node.depth for node in iterate_schemas(schema)) - 1
     if depth > MAX_DEPTH:
-        yield find(
+        yield flag(
             "schema-size",
             f"the arguments of `{name}` nest {depth} levels (limit: {MAX_DEPTH})",
             tool=name,
@@ -204,27 +204,27 @@ def _check_node(name: str, node: Subschema) -> Iterator[Finding]:
     schema = node.schema
     if _is_empty(node, schema):
         message = f"an empty schema in {where}"
-        yield find("empty-schema", message, tool=name, tokens=at, detail="empty")
+        yield flag("empty-schema", message, tool=name, tokens=at, detail="empty")
     if not isinstance(schema, dict):
         return
     kind = schema.get("type")
     if isinstance(kind, list) and len(kind) > 1:
         message = f"several types in {where}"
-        yield find("type-union", message, tool=name, tokens=(*at, "type"), detail="several types")
+        yield flag("type-union", message, tool=name, tokens=(*at, "type"), detail="several types")
     if kind == "array" and "items" not in schema:
         message = f"an array without `items` in {where}"
-        yield find("array-items", message, tool=name, tokens=at, detail="an array without `items`")
+        yield flag("array-items", message, tool=name, tokens=at, detail="an array without `items`")
     for keyword in _IDENTIFIERS:
         if keyword in schema:
             message = f"`{keyword}` in {where}"
-            yield find(
+            yield flag(
                 "schema-keyword", message, tool=name, tokens=(*at, keyword), detail=f"`{keyword}`"
             )
     yield from _check_string(name, where, at, schema)
     values = schema.get("enum")
     if isinstance(values, list) and len(values) > MAX_ENUM:
         message = f"an `enum` of {len(values):,} values in {where} (limit: {MAX_ENUM})"
-        yield find("schema-size", message, tool=name, tokens=(*at, "enum"), detail="a long `enum`")
+        yield flag("schema-size", message, tool=name, tokens=(*at, "enum"), detail="a long `enum`")
     yield from _check_required(name, where, at, schema)
 
 
@@ -243,11 +243,11 @@ def _check_string(
     if isinstance(form, str) and form not in FORMATS and schema.get("type") == "string":
         message = f"the format `{form[:40]}` in {where}"
         detail = f"the format `{form[:40]}`"
-        yield find("schema-format", message, tool=name, tokens=(*at, "format"), detail=detail)
+        yield flag("schema-format", message, tool=name, tokens=(*at, "format"), detail=detail)
     pattern = schema.get("pattern")
     if isinstance(pattern, str) and (len(pattern) > MAX_PATTERN or _FOREIGN.search(pattern)):
         message = f"the pattern `{pattern[:60]}` in {where}"
-        yield find(
+        yield flag(
             "schema-pattern", message, tool=name, tokens=(*at, "pattern"), detail="a pattern"
         )
 
@@ -265,7 +265,7 @@ def _check_required(
     wrong += sorted(set(names) - known) if "properties" in schema else []
     if wrong:
         told = ", ".join(f"`{each}`" for each in wrong[:_SHOWN])
-        yield find(
+        yield flag(
             "required-names",
             f"`required` names {told} twice or without a property in {where}",
             tool=name,
@@ -280,7 +280,7 @@ def _check_composition(tool: JsonObject, name: str) -> Iterator[Finding]:
         if feature.name in ("choice", "reference", "not") and feature.spelling not in seen:
             seen.add(feature.spelling)
             rule = "schema-reference" if feature.name == "reference" else "schema-keyword"
-            yield find(
+            yield flag(
                 rule,
                 f"{feature.spelling} in the arguments of `{name}`",
                 tool=name,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from mcpgen.factory.lint.findings import Finding, find
+from mcpgen.factory.lint.findings import Finding, flag
 from mcpgen.factory.lint.listing import Listing, Text, iterate_texts
 from mcpgen.factory.lint.text_signals import HIDDEN_KINDS, find_text_signals
 from mcpgen.ir.client_checks import read_text
@@ -24,7 +24,7 @@ def check_signals(listing: Listing) -> Iterator[Finding]:
     for text in iterate_texts(listing):
         for signal in find_text_signals(text.text, text.field):
             rule = "hidden-text" if signal.kind in HIDDEN_KINDS else "steering-text"
-            yield find(
+            yield flag(
                 rule,
                 f"{text.what}: {signal.reason}",
                 tool=text.owner,
@@ -54,7 +54,7 @@ def check_secrets(listing: Listing) -> Iterator[Finding]:
 
 def _report_secret(what: str, tool: str, tokens: tuple[str, ...]) -> Finding:
     message = f"{what} contains a credential"
-    return find("secret-value", message, tool=tool, tokens=tokens, detail="a credential")
+    return flag("secret-value", message, tool=tool, tokens=tokens, detail="a credential")
 
 
 def check_mentions(listing: Listing, foreign: Mapping[str, Collection[str]]) -> Iterator[Finding]:
@@ -71,7 +71,7 @@ def check_mentions(listing: Listing, foreign: Mapping[str, Collection[str]]) -> 
             if listing.has_unknown_tools and name not in others:
                 continue
             of = f", which belongs to `{others[name]}`" if name in others else ""
-            yield find(
+            yield flag(
                 "unknown-tool",
                 f"{text.what} mentions the tool `{name}`{of}",
                 tool=text.owner,
@@ -93,7 +93,7 @@ def check_shadowing(listing: Listing, foreign: Mapping[str, Collection[str]]) ->
         name = read_text(tool, "name")
         for server, names in foreign.items():
             if name in names:
-                yield find(
+                yield flag(
                     "shadowed-tool",
                     f"`{name}` is also a tool of `{server}`",
                     tool=name,
