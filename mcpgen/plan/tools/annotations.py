@@ -13,9 +13,15 @@ from mcpgen.jsonschema.types import JsonObject
 def derive_annotations(operation: Operation, title: str) -> JsonObject:
     """Return the hints of a tool; texts of the document never make an operation look harmless.
 
-    A POST or PATCH may destroy something, so `destructiveHint` keeps MCP's default, true.
+    A POST or PATCH may destroy something. Its `destructiveHint` is MCP's default, true, which
+    `state_defaults` adds: some clients refuse tools that do not state it.
     """
     return {"title": title, "openWorldHint": True, **derive_hints(operation.method)}
+
+
+def state_defaults(annotations: JsonObject) -> JsonObject:
+    """Return annotations that state `destructiveHint`, with MCP's default if it was missing."""
+    return {"destructiveHint": True, **annotations}
 
 
 _DESTROYS = re.compile(r"\W*(?:delet|remov|destroy|purg|eras|reset)\w*\b", re.IGNORECASE)

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from msgspec import UNSET, Struct
 
+from mcpgen.contract.snapshot import derive_hints
 from mcpgen.ir.first_steps import FirstSteps
 from mcpgen.ir.manifest_entries import is_bulk_key
 from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan
@@ -132,7 +133,8 @@ def _choose_reference(tool: ToolPlan) -> str:
 
 
 def _is_destructive(tool: ToolPlan) -> bool:
-    return tool.annotations.get("destructiveHint") is True
+    is_by_method = derive_hints(tool.operation.method).get("destructiveHint") is True
+    return is_by_method and tool.annotations["destructiveHint"] is True
 
 
 def _rank_danger(tool: ToolPlan) -> tuple[bool, str]:

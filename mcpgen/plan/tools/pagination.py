@@ -78,8 +78,8 @@ def add_page_argument(inputs: InputSchemas, pages: Pagination) -> InputSchemas:
         "type": "integer",
         "minimum": 1,
         "maximum": pages.most,
-        "description": "How many pages to fetch and join; 1 unless told otherwise. Not sent to "
-        "the API.",
+        "description": f"How many pages to fetch and join, 1 to {pages.most}; 1 by default. Not "
+        "sent to the API.",
     }
 
     def add(schema: JsonObject) -> JsonObject:

@@ -37,7 +37,7 @@ from mcpgen.plan.naming.names import to_class_name, to_identifier, wire_names
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.schemas.tool_schema import ToolSchemas
 from mcpgen.plan.schemas.types import Types
-from mcpgen.plan.tools.annotations import derive_annotations
+from mcpgen.plan.tools.annotations import derive_annotations, state_defaults
 from mcpgen.plan.tools.descriptions import write_tool_description, write_tool_title
 from mcpgen.plan.tools.entries import apply_hints
 from mcpgen.plan.tools.pagination import add_page_argument, recognize_pagination
@@ -113,7 +113,7 @@ class ToolPlanning:
             output_schema=output_schema,
             result_key=result_key,
             returns=returns,
-            annotations=apply_hints(derive_annotations(operation, title), entry),
+            annotations=state_defaults(apply_hints(derive_annotations(operation, title), entry)),
             accept=list_accepted_types(operation),
             token_cost=0,
             body=select_media_types(operation, self._types),

@@ -156,8 +156,7 @@ class _Planning:
         hints = [tool.annotations for tool in self._values.tools]
         derived: JsonObject = {"title": title, "openWorldHint": True}
         derived["readOnlyHint"] = all(hint.get("readOnlyHint", False) for hint in hints)
-        if all("destructiveHint" in hint for hint in hints):
-            derived["destructiveHint"] = any(hint["destructiveHint"] for hint in hints)
+        derived["destructiveHint"] = any(hint["destructiveHint"] for hint in hints)
         derived["idempotentHint"] = all(hint.get("idempotentHint", False) for hint in hints)
         return derived
 

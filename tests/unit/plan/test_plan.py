@@ -43,8 +43,8 @@ def test_tools_are_grouped_by_their_first_tag(make: Any) -> None:
         ("head", {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}),
         ("put", {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True}),
         ("delete", {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True}),
-        ("post", {"readOnlyHint": False, "idempotentHint": False}),
-        ("patch", {"readOnlyHint": False, "idempotentHint": False}),
+        ("post", {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False}),
+        ("patch", {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False}),
     ],
 )
 def test_annotations_are_derived_from_the_method(make: Any, method: str, hints: Any) -> None:

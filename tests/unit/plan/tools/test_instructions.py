@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import ApiInfo
+from mcpgen.ir.portable_profile import MAX_INSTRUCTIONS
 from mcpgen.manifest.manifest import read_manifest
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
-from mcpgen.ir.portable_profile import MAX_INSTRUCTIONS
 
 OK = {"responses": {"200": {"description": "ok"}}}
 
