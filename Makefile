@@ -29,7 +29,7 @@ OAUTH_PACKAGES := oidc-provider@9.13.3 \
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test test-fast static bench bench-compare bench-telemetry fuzz kills load validate-selftest image peers wheelhouse pythons corpus corpus-compare suites judges docs update-docs update-examples clean
+.PHONY: help demo test test-fast static bench bench-compare bench-telemetry fuzz kills load image peers wheelhouse pythons corpus corpus-compare lint-corpus suites judges docs update-docs update-examples clean
 .DELETE_ON_ERROR:
 
 help:
@@ -48,6 +48,7 @@ help:
 	@echo 'make pythons          every other Python here that mcpgen runs on, for the tests to compare'
 	@echo 'make corpus           a server from each real document there is, checked; a table'
 	@echo 'make corpus-compare BASE=FOLDER  what that source tree and this one serve of them; a table'
+	@echo 'make lint-corpus      lint the examples and the servers of a hundred real documents; a table'
 	@echo 'make suites           the generated tests of twenty real documents, run; a table'
 	@echo 'make judges           our requests beside those that other tools make of real documents'
 	@echo 'make docs             the site of docs/ in .cache/site, warnings as errors'
@@ -151,6 +152,9 @@ corpus: $(INSTALLED)
 # Its tables (TSV, Markdown) go to WRITE, if that is given: a folder outside of the repository.
 corpus-compare: $(INSTALLED)
 	@$(BIN)/python -m tests.corpus.before_and_after --base "$(BASE)" $(if $(WRITE),--write "$(WRITE)") $(PARTS)
+
+lint-corpus: $(INSTALLED)
+	@$(BIN)/python -m tests.corpus.lint
 
 suites: $(TEST_TOOLS)
 	@$(BIN)/python -m tests.corpus.suites

@@ -25,11 +25,18 @@ def set_values(manifest: bytes, values: Mapping[tuple[str, ...], JsonValue]) -> 
         ManifestEditError: the text cannot be edited.
     """
     text = ManifestText(manifest)
-    wanted = text.value
+    wanted = _copy(text.value)
     for keys, value in values.items():
         _set(text, keys, value)
         _set_in(wanted, keys, value)
     return text.finish(wanted)
+
+
+def _copy(value: JsonValue) -> Any:
+    """Copy a value so that no part of it is shared, as by YAML aliases."""
+    if isinstance(value, dict):
+        return {key: _copy(each) for key, each in value.items()}
+    return [_copy(each) for each in value] if isinstance(value, list) else value
 
 
 def _set_in(mapping: dict[str, Any], keys: Sequence[str], value: JsonValue) -> None:
