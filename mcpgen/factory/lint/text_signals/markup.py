@@ -1,0 +1,121 @@
+"""Detection of instructions in markup, in encoded text and behind white space."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from mcpgen.factory.lint.text_signals.rules import SAMPLES, TEMPLATES
+from mcpgen.factory.lint.text_signals.signals import TextSignal
+from mcpgen.factory.lint.text_signals.steering import find_steering_phrases
+
+_COMMENT: Final = re.compile(r"<!--(.{0,5000}?)-->|\[//\]: # [(\"'](.{0,1000}?)[)\"'](?=\s|$)", re.DOTALL)
+_UNDISPLAYED: Final = re.compile(
+    r"<(\w{1,12})\b[^>]{0,200}?(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d]))"
+    r"[^>]{0,100}>([^<]{8,2000})",
+    re.IGNORECASE,
+)
+# Words of a comment that is meant for a model. A comment for authors of documentation has none.
+_FOR_A_MODEL: Final = re.compile(
+    r"(?i)\b(?:assistant|llm|ai|agent|the model|user's)\b|(?:^|[.:;]\s|\b(?:also|then|first|must) )"
+    r"(?:call|pass|send|forward|attach|read) (?:the|all|every|it|this|\w+_\w+)\b"
+)
+_TOKEN: Final = re.compile(
+    r"(?<![`'\"])(?:<\|(?:im_start|im_end|system|assistant|user|endoftext|start_header_id|end_header_id"
+    r"|eot_id|begin_of_text)\|>|\[INST\]|<<SYS>>)(?![`'\"])"
+)
+_ROLE_TAG: Final = re.compile(
+    r"<(system(?:[-_ ](?:prompt|message|reminder))?|assistant|instructions?|secret|hidden|admin|override)>"
+    r"([^<]{0,2000})",
+    re.IGNORECASE,
+)
+_NOTE_TAG: Final = re.compile(
+    r"<(important|critical|warning|attention|note|mandatory|priority)>([^<]{0,2000})", re.IGNORECASE
+)
+_NOTE_CUES: Final = re.compile(
+    r"(?i)\b(?:read|open|pass|tool|tools|model|assistant|user|mention|tell|conversation|file|files|before|first"
+    r"|approve|instructions?|put|send|include|answer)\b"
+)
+_ROLE_LINE: Final = re.compile(
+    r"(?m)^[ \t]*(?:#{1,6} ?(?:system|assistant)(?: message| prompt)?:?[ \t]*$"
+    r"|(?:system|assistant):[ \t](?=[^\n]{0,300}\b(?:you|I|user has|must|ignore|agreed|authorised|authorized)\b))",
+    re.IGNORECASE,
+)
+_PROSE: Final = re.compile(r"[A-Za-z']{2,20},? [A-Za-z']{1,20},? [A-Za-z']{1,20}")
+_BASE64: Final = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{24,4000}={0,2}(?![\w+/=-])")
+_HEX: Final = re.compile(r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}){16,2000}(?![0-9A-Fa-f])")
+_BLANKS: Final = re.compile(r"[^\S\n]{100,}(?=\S)|(?:[^\S\n]*\n){30,}[^\S\n]*(?=\S)")
+_TABLE_LINE: Final = re.compile(r"[|+]")
+
+
+def find_hidden_markup(text: str) -> Iterator[TextSignal]:
+    """Find comments for a model, and text that is styled to be invisible."""
+    if "<!--" in text or "[//]" in text:
+        for found in _COMMENT.finditer(text):
+            inner = found[1] or found[2] or ""
+            if _FOR_A_MODEL.search(inner) or find_steering_phrases(inner, "description"):
+                yield TextSignal("hidden-markup", *found.span(), "instructions in a comment")
+    if "<" in text:
+        for found in _UNDISPLAYED.finditer(text):
+            if _PROSE.search(found[2]):
+                yield TextSignal("hidden-markup", *found.span(), "text that is not displayed")
+
+
+def find_role_markup(text: str, field: str) -> Iterator[TextSignal]:
+    """Find imitations of the markup of system and assistant messages, with text in them."""
+    for token in _TOKEN.finditer(text):
+        if _PROSE.match(text[token.end() : token.end() + 80].lstrip()):
+            reason = "a control token of a language model before text"
+            yield TextSignal("role-markup", *token.span(), reason)
+            break
+    if field in TEMPLATES:
+        return
+    if "<" in text:
+        for tag in _ROLE_TAG.finditer(text):
+            if _PROSE.search(tag[2]):
+                yield TextSignal("role-markup", *tag.span(), "text in a tag of system messages")
+        for tag in _NOTE_TAG.finditer(text):
+            if _PROSE.search(tag[2]) and len({*_NOTE_CUES.findall(tag[2].lower())}) >= 3:
+                yield TextSignal("role-markup", *tag.span(), "instructions in a tag")
+    if field not in SAMPLES and (line := _ROLE_LINE.search(text)) is not None:
+        yield TextSignal("role-markup", *line.span(), "a line that starts a message of another role")
+
+
+def find_encoded_text(text: str) -> Iterator[TextSignal]:
+    """Find encoded texts that steer a model. Other encoded texts are samples."""
+    for found in _BASE64.finditer(text):
+        yield from _judge_decoded(found.span(), _decode_base64(found[0]))
+    for found in _HEX.finditer(text):
+        yield from _judge_decoded(found.span(), bytes.fromhex(found[0]))
+
+
+def _decode_base64(blob: str) -> bytes:
+    standard = blob.replace("-", "+").replace("_", "/").rstrip("=")
+    try:
+        return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
+    except binascii.Error:
+        return b""
+
+
+def _judge_decoded(span: tuple[int, int], decoded: bytes) -> Iterator[TextSignal]:
+    try:
+        text = decoded.decode()
+    except UnicodeDecodeError:
+        return
+    kinds = {signal.kind for signal in find_steering_phrases(text, "description")}
+    if kinds:
+        yield TextSignal("encoded-text", *span, f"an encoded text: {', '.join(sorted(kinds))}")
+
+
+def find_long_gaps(text: str) -> Iterator[TextSignal]:
+    """Find white space after which a reader does not expect more text. Tables are padded."""
+    for gap in _BLANKS.finditer(text):
+        line_start = text.rfind("\n", 0, gap.start()) + 1
+        line_end = text.find("\n", gap.end())
+        line = text[line_start : line_end if line_end >= 0 else len(text)]
+        if "\n" in gap[0] or not _TABLE_LINE.search(line):
+            reason = f"{gap.end() - gap.start()} characters of white space before text"
+            yield TextSignal("long-gap", *gap.span(), reason)
