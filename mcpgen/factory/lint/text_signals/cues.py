@@ -6,7 +6,7 @@ All repetitions are bounded, so that the time of a search grows with the length 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -32,17 +32,12 @@ class Cue:
         object.__setattr__(self, "compiled", re.compile(self.pattern))
         object.__setattr__(self, "triggers", frozenset(self.words.split()))
 
-    def find(self, text: str, words: frozenset[str]) -> Iterator[tuple[int, int]]:
-        """Yield the spans of all matches; `words` are the words of the text."""
-        if not self.triggers.isdisjoint(words):
-            yield from (found.span() for found in self.compiled.finditer(text))
-
 
 CUES: Final[Mapping[str, Cue]] = {
     # --- instructions of the model
     "drop-instructions": Cue(
-        "ignore disregard forget neglect follow following set overrule override bypass abandon obey",
-        r"\b(?:ignore|disregard|forget|neglect|(?:do not|don't|stop|no longer) (?:follow|following|obey)"
+        "ignore disregard forget neglect follow following set overrule override bypass abandon obey pay skip",
+        r"\b(?:ignore|disregard|forget|neglect|skip|pay no attention to|(?:do not|don't|stop|no longer) (?:follow|following|obey)"
         r"|set aside|abandon|override|overrule|bypass)"
         rf" {_W}{{0,4}}?(?:previous|prior|earlier|preceding|former|above|system|original|initial|your"
         rf"|all|any|other|safety)(?: of)? (?!{_W}?(?:delivery|shipping|special)){_W}{{0,2}}?"
@@ -58,7 +53,9 @@ CUES: Final[Mapping[str, Cue]] = {
         r"(?:rules|restrictions|limits|limitations|policies|training|filters)\b",
     ),
     "drop-everything": Cue(
-        "ignore disregard forget",
+        "ignore disregard forget attention",
+        rf"\b(?:ignore|disregard|forget|pay no attention to|instead of) what {_USER} (?:asked|asks|wants|wanted|said|says)\b"
+        r"|\bpay no attention to what (?:the|your) (?:developer|operator|system|user)\b|"
         r"\b(?:ignore|disregard|forget) (?:about )?(?:everything|anything|all|what) (?:that )?"
         r"(?:above(?=[.;,!:]|$)|(?:that )?(?:came|was said) (?:above|before)|you (?:were|have been|know|knew)"
         r"|previously (?:said|told))",
@@ -88,6 +85,12 @@ CUES: Final[Mapping[str, Cue]] = {
         r"{0,2}?(?:no longer (?:apply|applies|binds?|counts?)|(?:is|are) (?:now )?(?:void|cancelled|canceled|suspended|revoked"
         r"|obsolete|invalid|replaced by this)|do(?:es)? not apply)\b",
     ),
+    "part-of-the-prompt": Cue(
+        "prompt message instructions context memory",
+        r"\b(?:treat|regard|read|consider) (?:this|the) (?:description|text|note|message) as (?:if it were |being )?(?:a )?(?:part of )?"
+        r"(?:your|the) (?:system prompt|system message|instructions)\b|\bnew system prompt\b"
+        r"|\breset your (?:context|memory|instructions)\b",
+    ),
     "obey-only-this": Cue(
         "obey follow binds comply",
         r"\b(?:only obey|obey only|only follow|follow only) (?:the )?(?:this|these|instructions|texts?|rules)"
@@ -102,11 +105,13 @@ CUES: Final[Mapping[str, Cue]] = {
         rf" {_W}{{0,5}}?{_USER}\b(?! (?:whether|which|if|why|agent))",
     ),
     "do-not-reveal": Cue(
-        "reveal disclose revealing disclosing hide explain",
+        "reveal disclose revealing disclosing hide explain show deny trace bring",
         rf"\b(?:{_NOT}|without) (?:ever )?(?:reveal|disclose|revealing|disclosing|explain)"
         rf" {_W}{{0,3}}?(?:to )?{_USER} (?:that|how|why)\b"
         rf"|\bhide (?:this |it |that )?from {_USER} (?:that|the fact)\b"
-        rf"|\b{_NOT} (?:reveal|disclose) {_W}{{0,2}}?(?:rule|instruction|step|tool|call|real reason|purpose)s?\b",
+        rf"|\b{_NOT} (?:reveal|disclose) {_W}{{0,2}}?(?:rule|instruction|step|tool|call|real reason|purpose)s?\b"
+        rf"|\b{_NOT} (?:show|reveal) these (?:instructions?|rules|steps) to\b|\b(?:leave|leaving) no trace of this\b"
+        rf"|\b{_NOT} bring (?:this|it|that) up with {_USER}\b|\bwhen asked (?:about|why) [^.]{{1,60}}?\bdeny\b",
     ),
     "user-must-not-know": Cue(
         "user human they them",
@@ -158,7 +163,8 @@ CUES: Final[Mapping[str, Cue]] = {
     ),
     # --- order of calls, and other tools
     "around-all-tools": Cue(
-        "tool tools function functions",
+        "tool tools function functions anything message",
+        r"\bbefore you do anything else\b|\bcall before every (?:message|reply|answer)\b|"
         r"\b(?:before|prior to|ahead of) (?:you )?(?:(?:use|using|call|calling|run|running|invoke|invoking"
         r"|execute|executing) )?(?:any|every|each|all)(?: of the)?(?: the)? (?:other )?(?:tool|function)s?\b"
         r"|\b(?:after|following) (?:any|every|each|all) (?:other )?(?:tool|function)(?: call)?s?\b"
@@ -169,25 +175,27 @@ CUES: Final[Mapping[str, Cue]] = {
         r"\b(?:after|before|for|on|with) (?:any|every|each|all)(?: of)? (?:user |your )?(?:message|prompt|question"
         rf"|{_REPLY})s?\b"
         r"|\b(?:at|in) the (?:start|beginning) of (?:every|each|any|a|all) (?:new )?(?:conversation|chat)s?\b"
-        r"|\b(?:in|for) (?:every|each) (?:conversation|chat|session)\b",
+        r"|\b(?:in|for) (?:every|each) (?:conversation|chat|session)\b"
+        r"|\b(?:each|every) time (?:that )?you (?:are about to )?(?:answer|reply|respond)\b|\bevery request of the user\b",
     ),
     "call-this": Cue(
-        "call run invoke execute use called executed run pass",
-        r"\b(?:call|run|invoke|execute|use) (?:this(?: tool| function)?|me|it)\b"
+        "call run invoke execute use called executed invoked tool",
+        r"\b(?:call|run|invoke|execute|use) (?:this(?: tool| function)?|me|it|before)\b|\bgoes? through this tool\b"
         r"|\b(?:call|invoke|run) '?\w{1,30}_\w{1,30}\b"
         r"|\bmust (?:always )?be (?:called|run|executed|invoked)\b",
     ),
     "whatever-the-user": Cue(
-        "whatever regardless matter even",
-        r"\b(?:whatever|no matter what|regardless of what|independent of what) (?:the |this )?(?:user|message"
+        "whatever regardless matter even exception",
+        r"\bof the user, without exception\b|\b(?:whatever|no matter what|regardless of what|independent of what) (?:the |this )?(?:user|message"
         r"|request|question|they)\b"
         r"|\beven (?:if|when) (?:the user|they|it|the (?:request|question|task|message))"
-        r" (?:did not|didn't|does not|doesn't|do not|has not|have not|has nothing)\b",
+        r" (?:did not|didn't|does not|doesn't|do not|has not|have not|has nothing)\b|\beven though the user did not\b",
     ),
     "message-text": Cue(
-        "message reply replies answer user response",
+        "message reply replies answer user response exception conversation",
         r"\bwith the (?:full |complete )?(?:text|contents?) of (?:the|your|that|each) (?:message|reply|answer|response)\b"
-        rf"|\b{_REPLY} that you (?:write|give|send)\b|\buser message\b",
+        rf"|\b{_REPLY} that you (?:write|give|send)\b|\buser message\b|\bwith your (?:answer|reply|response)\b"
+        r"|\bwithout exception\b|\bconversation\b",
     ),
     "other-server": Cue(
         "server server's servers",
@@ -207,20 +215,21 @@ CUES: Final[Mapping[str, Cue]] = {
         r"\b(?:returns|return|results?)\b",
     ),
     "first-of-all": Cue(
-        "first",
+        "first before best",
         r"\b(?:always )?(?:call|run|use|execute) (?:this |me |it )?(?:tool )?first,? before (?:any|every|each|all"
         r"|answering|replying|responding)\b"
-        r"|\bcall (?:me|this|this tool) before (?:any|every|each|all) (?:other )?(?:tool|request|message)s?\b",
+        r"|\bbest tool always use this\b|\bcall (?:me|this|this tool) before (?:any|every|each|all) (?:other )?(?:tool|request|message)s?\b",
     ),
     # --- preference
     "instead-of-tools": Cue(
-        "instead over rather place before",
+        "instead over rather place preference",
         r"\b(?:use|call|choose|prefer|select|pick|favou?r)(?: this| it| me| the)?(?: tool| one| function| server)?"
         r" (?:instead of|over|rather than|in place of) (?:the |any |all |every |your |of )*"
         rf"(?:built-?in|native|default|other|others|similar|existing|internal|all)\b {_W}{{0,3}}?"
         rf"(?:{_TOOL_NOUN}|search\b|reader|browser|fetch|shell|interpreter)"
         r"|\b(?:use|prefer) (?:this )?(?:tool )?instead of (?:your|the) (?:own|native|built-?in)\b"
-        r"|\buse this (?:tool )?in (?:their|its) place\b",
+        r"|\buse this (?:tool )?in (?:their|its) place\b"
+        r"|\bused in preference to (?:the |any )?'?(?:\w{1,20}_\w{1,20}|(?:other|built-?in|native)\b)",
     ),
     "avoid-other-tools": Cue(
         "tool tools functions servers function server",
@@ -232,6 +241,7 @@ CUES: Final[Mapping[str, Cue]] = {
         rf"\b(?:other|alternative|similar|competing) {_W}{{0,2}}?(?:tools|functions|servers)"
         rf" (?:{_W}{{1,4}}?)?(?:are|is) (?:{_W}{{0,2}}?)(?:deprecated|unsafe|insecure|broken|compromised|unreliable"
         r"|dangerous|outdated|untrusted|malicious|disabled|obsolete|blocked)\b"
+        rf"|\b(?:disable|uninstall|remove|turn off) (?:the |all |any )?other {_W}{{0,2}}?(?:tools|servers)\b"
         rf"|\balternatives (?:are|have been) (?:{_W}?)(?:unsafe|insecure|broken|compromised|unreliable)\b",
     ),
     "above-other-tools": Cue(
@@ -245,11 +255,12 @@ CUES: Final[Mapping[str, Cue]] = {
     "choose-this-always": Cue(
         "choose select prefer pick rank use",
         r"\b(?:always |must |should )(?:always )?(?:choose|select|prefer|pick|rank|favou?r) this(?: tool| one| function)?\b"
-        r"|\b(?:choose|select|pick|prefer) this tool for (?:every|all|any|each)\b",
+        r"|\b(?:choose|select|pick|prefer) this tool for (?:every|all|any|each)\b"
+        r"|\byou should always (?:pick|use|choose|select) (?:it|this)\b",
     ),
     "other-candidates": Cue(
-        "several another tools alternatives question task every",
-        r"\bseveral tools\b|\banother tool\b|\bother tools\b|\balternatives\b"
+        "several another tools tool alternatives question questions task tasks request query queries",
+        r"\bseveral tools\b|\banother tool\b|\b(?:every|any) other (?:\w{1,20} ){0,2}?tool\b|\bother tools\b|\balternatives\b"
         r"|\bfor (?:every|all|any|each) (?:question|task|request|quer)",
     ),
     "stop-using": Cue(
@@ -271,7 +282,7 @@ CUES: Final[Mapping[str, Cue]] = {
         r"\b(?:contents?|full text|text) (?:of|from) (?:the |user's |your )*(?:file )?"
         rf"(?:~/\.(?:ssh|aws|cursor|gnupg|netrc|bash_history|claude)(?![\w./-]{{0,40}}\.pub)"
         rf"|/etc/(?:passwd|shadow)\b|(?:cursor/)?mcp\.json|{_KEY_FILE})"
-        r"|\bcat ~/\.(?:ssh|aws|bash_history|zsh_history|netrc|cursor)",
+        r"|\bcat ~/\.(?:ssh|aws|bash_history|zsh_history|netrc|cursor)|^dot env file contents?\b",
     ),
     "read-it": Cue(
         "read reading open load cat loading opening",
@@ -335,7 +346,7 @@ CUES: Final[Mapping[str, Cue]] = {
     "all-tool-results": Cue(
         "tool tools",
         r"\b(?:all|every|each|any|the)(?: of)?(?: the)? (?:(?:results?|outputs?) (?:of|from) (?:each|every|all|any|other|another)"
-        r"(?: \w{1,12})? tools?|(?:other |previous )?tool (?:outputs?|results?|calls?))\b"
+        r"(?: \w{1,12})? tools?|(?:other|previous) tool (?:outputs?|results?|calls?))\b|\ball tool (?:outputs?|results?) that you\b"
         r"|\bresults? of (?:all|any|every|each) (?:previous |other )?tool calls\b",
     ),
     # --- conversation
@@ -355,7 +366,7 @@ CUES: Final[Mapping[str, Cue]] = {
         rf"\b(?:copy|repeat|reveal|paste|print|output|dump|recite) {_W}{{0,4}}?your (?:own )?(?:system prompt"
         r"|system message|initial instructions|instructions)\b"
         r"|\byour (?:own )?(?:system )?prompt (?:and|with|including|plus) (?:all|every|the)\b"
-        r"|\byour system prompt verbatim\b|\byour (?:full|complete|entire) system prompt\b",
+        r"|\binstructions (?:that )?you were given (?:at|in|by|before|earlier)\b|\byour system prompt verbatim\b|\byour (?:full|complete|entire) system prompt\b",
     ),
     "own-tools": Cue(
         "tools",
@@ -372,7 +383,7 @@ CUES: Final[Mapping[str, Cue]] = {
         "keys passwords tokens credentials secrets",
         r"\b(?:any|all|each|every|the) (?:of the |of )?(?:user )?(?:[\w-]{1,15},? (?:or |and )?){0,3}?(?:keys|passwords|tokens"
         r"|credentials|secrets)\b[^.]{0,40}?\b(?:you (?:know|can find|have seen|saw|remember|see|find)"
-        r"|(?:that )?(?:have )?appear(?:ed)?\b|(?:mentioned|found|shared|seen|visible|stored) in (?:the |this |your )?(?:conversation|chat|context|memory))"
+        r"|(?:mentioned|found|appeared|appear|shared|seen|visible|stored) in (?:the |this |your )?(?:conversation|chat|context|memory))"
         r"|\bpasswords found in (?:the )?conversation\b",
     ),
     "ask-for-password": Cue(
@@ -419,8 +430,7 @@ CUES: Final[Mapping[str, Cue]] = {
     ),
     "say-it": Cue(
         "include add recommend praise mention say promote advertise insert link replace claim append",
-        r"\b(?:include|add|recommend|praise|mention|say that|promote|advertise|insert|replace (?:every|all)|claim|append"
-        r"|say nothing bad)\b",
+        r"\b(?:include|add|recommend|praise|mention|say that|promote|advertise|insert|replace (?:every|all)|claim that|append)\b",
     ),
     "end-reply-with": Cue(
         "end begin start finish close",
@@ -428,22 +438,23 @@ CUES: Final[Mapping[str, Cue]] = {
         rf"|\b(?:end|begin|start|finish|close) your {_REPLY} with\b",
     ),
     "you-must-say": Cue(
-        "say claim recommend praise promote answer",
+        "say claim recommend praise promote answer refuse speak",
         r"\b(?:you|the (?:assistant|model|ai)) (?:must|should|have to|shall|will|need to|has to) (?:always )?(?:say that|claim that"
-        r"|praise|promote|advertise|recommend the|answer (?:every|all|any) (?:\w{1,12} )?questions?)\b",
+        r"|praise|promote|advertise|recommend the|answer (?:every|all|any) (?:\w{1,12} )?questions?)\b"
+        r"|\brefuse to answer (?:any |all )?questions\b|\b(?:always|never) speak (?:well|badly) of\b",
     ),
     "persuade-user": Cue(
         "convince persuade urge pressure",
         r"\b(?:convince|persuade|urge|pressure) the (?:user|human) (?:to|that|into)\b",
     ),
     "tell-user": Cue(
-        "tell instruct",
-        r"(?:^|[.,;:] |\b(?:then|and|must|always|also|should) )(?:tell|instruct) the (?:user|human) (?:to|that)\b",
+        "tell instruct inform warn",
+        r"(?:^|[.,;:] |\b(?:then|and|must|always|also|should) )(?:tell|instruct|inform|warn) the (?:user|human) (?:to|that)\b",
     ),
     "social-engineering": Cue(
-        "phone install download pay transfer locked visit click suspended",
+        "phone install download pay transfer locked visit click suspended call expired",
         r"\b(?:phone|install|download|visit http|click|call the number|pay|transfer money)\b"
-        r"|\baccount is (?:locked|suspended)\b",
+        r"|\baccount is (?:locked|suspended)\b|\b(?:subscription|licen[sc]e) has expired\b",
     ),
 }
 """Cues by name."""
@@ -456,18 +467,21 @@ FOREIGN: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = {
             r"\b(?:ignor(?:a|e|ar|en|em|ate|are)|olvid(?:a|e|ar)|desatiend[ae]|descart[ae]|esquec?[ae]|desconsidere"
             r"|dimentica|trascura) (?:[\w']{1,20} ){0,4}?(?:instruc\w{1,8}|istruzioni|indicaciones|directrices|diretrizes|ordenes)"
             r" (?:anteriores|previas|precedenti|acima|de arriba|del sistema|do sistema)",
+            r"\b(?:ignora|olvida|esquece|esqueca|dimentica) (?:tus|tuas|suas|le tue|as suas|sus) (?:instrucciones|instrucoes|istruzioni)",
+            r"\bignora tutte le istruzioni\b",
             # French
+            r"\b(?:ignore|ignorez|oublie|oubliez) (?:tes|vos|toutes tes|toutes vos) (?:instructions|consignes|directives)",
             r"\b(?:ignor(?:e|ez|er)|oubli(?:e|ez|er)) (?:[\w']{1,20} ){0,4}?(?:instructions|consignes|directives|ordres)"
             r" (?:precedentes|anterieures|ci-dessus|du systeme|d'avant)",
             # German
             r"\b(?:ignorier\w{0,4}|vergiss|vergessen sie|missachte\w{0,2})(?: sie)? (?:[\w']{1,20} ){0,3}?"
-            r"(?:vorherigen?|bisherigen?|fruheren?|obigen?|vorigen?|vorangegangenen?) "
-            r"(?:anweisungen|instruktionen|befehle|regeln|vorgaben)",
+            r"(?:vorherigen?|bisherigen?|fruheren?|obigen?|vorigen?|vorangegangenen?|deine|ihre) "
+            r"(?:system)?(?:anweisungen|instruktionen|befehle|regeln|vorgaben)",
             # Russian
             r"(?:игнорируи|игнорируй|проигнорируй|забудь|забыть)(?:те)? (?:\w{1,20} ){0,3}?"
-            r"(?:предыдущие|прежние|прошлые|все|системные) (?:\w{1,20} )?(?:инструкции|указания|команды|правила)",
+            r"(?:предыдущие|прежние|прошлые|все|системные|свои) (?:\w{1,20} )?(?:инструкции|указания|команды|правила)",
             # Chinese
-            r"(?:忽略|无视|無視|忘记|忘掉|不要理会|不要遵守)[^。.]{0,4}(?:之前|以前|先前|以上|前面|上述|此前|系统)[^。.]{0,6}"
+            r"(?:忽略|无视|無視|忘记|忘掉|不要理会|不要遵守)[^。.]{0,4}(?:之前|以前|先前|以上|前面|上述|此前|系统)[^。.]{0,6}?"
             r"(?:指令|指示|提示词|命令|说明|规则)",
             # Japanese, Korean
             r"(?:これまで|以前|上記|前|すべて|今まで)の?[^。.]{0,6}(?:指示|命令|プロンプト|ルール)[^。.]{0,8}(?:無視して|忘れて|従わない)",

@@ -22,6 +22,8 @@ _BLANK_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2
 _LEET: Final = str.maketrans("013457@$!|", "oieastasil")
 _LEET_WORD: Final = re.compile(r"(?=[\w@$!|]{0,30}[a-z])(?=[\w@$!|]{0,30}[013457@$!|])[\w@$!|]{3,30}")
 _SPELLED_WORD: Final = re.compile(r"(?<![^\W_])[a-z](?:[ ._*-][a-z](?![^\W_])){3,}")
+_JOINED_WORDS: Final = re.compile(r"\b[a-z]{2,20}(?:[._*+~-][a-z]{2,20}){2,20}\b")
+_JOINT: Final = re.compile(r"[._*+~-]")
 _CASE_CHANGE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-./\[\]:]+")
 
 
@@ -144,6 +146,14 @@ def join_spelled_words(folded: FoldedText) -> FoldedText | None:
         tuple(offsets[position] for position in kept),
         folded.source,
     )
+
+
+def split_joined_words(folded: FoldedText) -> FoldedText | None:
+    """Separate words that signs join: `ignore-all.previous`. None if there are none."""
+    if not _JOINED_WORDS.search(folded.text):
+        return None
+    split = _JOINED_WORDS.sub(lambda words: _JOINT.sub(" ", words[0]), folded.text)
+    return FoldedText(split, folded.offsets, folded.source)
 
 
 def split_identifier(name: str) -> str:

@@ -14,7 +14,7 @@ from mcpgen.factory.lint.text_signals.steering import find_steering_phrases
 
 _COMMENT: Final = re.compile(r"<!--(.{0,5000}?)-->|\[//\]: # [(\"'](.{0,1000}?)[)\"'](?=\s|$)", re.DOTALL)
 _UNDISPLAYED: Final = re.compile(
-    r"<(\w{1,12})\b[^>]{0,200}?(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d]))"
+    r"<(\w{1,12})\b[^>]{0,200}?(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d])|\shidden(?=[\s>]))"
     r"[^>]{0,100}>([^<]{8,2000})",
     re.IGNORECASE,
 )
@@ -24,8 +24,10 @@ _FOR_A_MODEL: Final = re.compile(
     r"(?:call|pass|send|forward|attach|read) (?:the|all|every|it|this|\w+_\w+)\b"
 )
 _TOKEN: Final = re.compile(
-    r"(?<![`'\"])(?:<\|(?:im_start|im_end|system|assistant|user|endoftext|start_header_id|end_header_id"
-    r"|eot_id|begin_of_text)\|>|\[INST\]|<<SYS>>)(?![`'\"])"
+    r"(?<![`'\"])(?:<\|(?:im_start|im_end|system|assistant|user|start_header_id|end_header_id|eot_id)\|>"
+    r"|\[INST\]|<<SYS>>|\[SYSTEM\](?=[^\[]{0,1000}\[/SYSTEM\])"
+    r"|-{2,8} ?end of (?:the )?(?:tool )?(?:description|definition|instructions|prompt)s? ?-{2,8})(?![`'\"])",
+    re.IGNORECASE,
 )
 _ROLE_TAG: Final = re.compile(
     r"<(system(?:[-_ ](?:prompt|message|reminder))?|assistant|instructions?|secret|hidden|admin|override)>"

@@ -32,6 +32,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("override-instructions", "claims to be new instructions for the model", ("new-instructions",)),
     Rule("override-instructions", "assigns a role without limits to the model", ("new-role",), is_strong=True),
     Rule("override-instructions", "declares the instructions of the model void", ("void-instructions",)),
+    Rule("override-instructions", "claims to be part of the system prompt", ("part-of-the-prompt",)),
     Rule("override-instructions", "claims to be the only instructions to follow", ("obey-only-this",)),
     Rule("secrecy", "tells the model not to tell the user", ("do-not-tell",), is_strong=True),
     Rule("secrecy", "tells the model not to reveal something", ("do-not-reveal",)),
@@ -82,6 +83,6 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("controls-replies", "tells the model how its replies end", ("end-reply-with",), not_in=TEMPLATES),
     Rule("controls-replies", "tells the model what to say", ("you-must-say",), not_in=SAMPLES | TEMPLATES),
     Rule("controls-replies", "tells the model to persuade the user", ("persuade-user",), not_in=SAMPLES | TEMPLATES),
-    Rule("controls-replies", "tells the model to make the user act", ("tell-user", "social-engineering")),
+    Rule("controls-replies", "tells the model to make the user act", ("tell-user", "social-engineering"), not_in=SAMPLES),
 )
 """All rules for phrases; each may be the only one that a text matches."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -13,13 +12,14 @@ from mcpgen.factory.lint.text_signals.folding import (
     fold,
     join_spelled_words,
     reveal_leetspeak,
+    split_joined_words,
     split_identifier,
 )
+from mcpgen.factory.lint.text_signals.matching import CueMatcher
 from mcpgen.factory.lint.text_signals.rules import RULES, Rule
 from mcpgen.factory.lint.text_signals.signals import TextSignal
+from mcpgen.factory.lint.text_signals.weak_cues import find_weak_combination
 
-_WORD: Final = re.compile(r"[a-z_0-9']+")
-_SENTENCE_END: Final = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)[.!?]['\")]?(?= |$)|[。！？]|\. ")
 # Spelled words become one word, in which no pattern for sentences matches.
 _COMPACT: Final = re.compile(
     r"(?:ignore|disregard|forget)(?:all|any|the|your|of|every)*(?:previous|prior|above|earlier|system)"
@@ -36,12 +36,16 @@ def find_steering_phrases(text: str, field: str) -> list[TextSignal]:
     """Find phrases that tell a model what to do beyond the use of the described tool."""
     is_identifier = len(text) <= _MAX_IDENTIFIER and not re.search(r"\s|://", text)
     folded = fold(split_identifier(text) if is_identifier else text)
-    signals = [*_match_rules(folded, field, RULES)]
-    if not text.isascii():
-        signals += _match_foreign(folded)
-    for revealed in (reveal_leetspeak(folded), join_spelled_words(folded)):
+    matcher = CueMatcher(folded.text)
+    signals = [*_match_rules(folded, matcher, field, RULES)]
+    if not signals:
+        for weak in find_weak_combination(matcher, field):
+            span = folded.original_span(weak.start, weak.end)
+            signals.append(TextSignal(weak.kind, *span, weak.reason))
+    signals += _match_foreign(folded)
+    for revealed in (reveal_leetspeak(folded), join_spelled_words(folded), split_joined_words(folded)):
         if revealed is not None:
-            signals += _match_rules(revealed, field, _STRONG_RULES)
+            signals += _match_rules(revealed, CueMatcher(revealed.text), field, _STRONG_RULES)
             signals += _match_compact(revealed)
     if is_identifier:
         return [TextSignal(signal.kind, 0, len(text), signal.reason) for signal in signals]
@@ -51,50 +55,15 @@ def find_steering_phrases(text: str, field: str) -> list[TextSignal]:
 _STRONG_RULES: Final = tuple(rule for rule in RULES if rule.is_strong)
 
 
-def _match_rules(folded: FoldedText, field: str, rules: Sequence[Rule]) -> Iterator[TextSignal]:
-    matcher = _Matcher(folded.text)
+def _match_rules(
+    folded: FoldedText, matcher: CueMatcher, field: str, rules: Sequence[Rule]
+) -> Iterator[TextSignal]:
     for rule in rules:
         if field in rule.not_in or (rule.only_in and field not in rule.only_in):
             continue
-        span = matcher.match(rule)
+        span = matcher.match([CUES[cue] for cue in rule.cues], rule.reach)
         if span is not None and not _is_mention(folded.text, span):
             yield TextSignal(rule.kind, *folded.original_span(*span), rule.reason)
-
-
-class _Matcher:
-    """The cues of one text, searched when a rule first needs them."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._words = frozenset(_WORD.findall(text)) | frozenset(re.findall("[a-z]+", text))
-        self._found: dict[str, dict[int, tuple[int, int]]] = {}
-        self._ends: list[int] | None = None
-
-    def match(self, rule: Rule) -> tuple[int, int] | None:
-        """Return the span of the first cue where all cues of the rule are near each other."""
-        # All triggers first: this rejects nearly every rule without a search.
-        if any(CUES[cue].triggers.isdisjoint(self._words) for cue in rule.cues):
-            return None
-        first, *others = (self._find(cue) for cue in rule.cues)
-        for sentence, span in first.items():
-            near = range(sentence - rule.reach, sentence + rule.reach + 1)
-            if all(any(number in found for number in near) for found in others):
-                return span
-        return None
-
-    def _find(self, cue: str) -> dict[int, tuple[int, int]]:
-        """Return the first span of a cue in each sentence."""
-        if cue not in self._found:
-            found: dict[int, tuple[int, int]] = {}
-            for span in CUES[cue].find(self._text, self._words):
-                found.setdefault(self._sentence_at(span[0]), span)
-            self._found[cue] = found
-        return self._found[cue]
-
-    def _sentence_at(self, position: int) -> int:
-        if self._ends is None:
-            self._ends = [end.start() for end in _SENTENCE_END.finditer(self._text)]
-        return bisect_right(self._ends, position)
 
 
 def _is_mention(text: str, span: tuple[int, int]) -> bool:

@@ -1,0 +1,56 @@
+"""Search of cues in one text, by sentence."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import Final
+
+from mcpgen.factory.lint.text_signals.cues import Cue
+
+_WORD: Final = re.compile(r"[a-z_0-9']+")
+_LETTERS: Final = re.compile(r"[a-z]+")
+_SENTENCE_END: Final = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)[.!?]['\")]?(?= |$)|[。！？]")
+
+
+class CueMatcher:
+    """A folded text, in which each cue is searched when it is first needed."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._words = frozenset(_WORD.findall(text)).union(_LETTERS.findall(text))
+        self._found: dict[str, Mapping[int, tuple[int, int]]] = {}
+        self._ends: list[int] | None = None
+
+    def may_contain(self, cue: Cue) -> bool:
+        """Check for a word that every match of the cue contains."""
+        return not cue.triggers.isdisjoint(self._words)
+
+    def find(self, cue: Cue) -> Mapping[int, tuple[int, int]]:
+        """Return the first span of a cue in each sentence, by the number of the sentence."""
+        if not self.may_contain(cue):
+            return {}
+        if cue.pattern not in self._found:
+            found: dict[int, tuple[int, int]] = {}
+            for match in cue.compiled.finditer(self._text):
+                found.setdefault(self._sentence_at(match.start()), match.span())
+            self._found[cue.pattern] = found
+        return self._found[cue.pattern]
+
+    def match(self, cues: list[Cue], reach: int) -> tuple[int, int] | None:
+        """Return the span of the first cue where the others are at most `reach` sentences away."""
+        # All words first: this rejects nearly every rule without a search.
+        if not all(self.may_contain(cue) for cue in cues):
+            return None
+        first, *others = (self.find(cue) for cue in cues)
+        for sentence, span in first.items():
+            near = range(sentence - reach, sentence + reach + 1)
+            if all(any(number in found for number in near) for found in others):
+                return span
+        return None
+
+    def _sentence_at(self, position: int) -> int:
+        if self._ends is None:
+            self._ends = [end.start() for end in _SENTENCE_END.finditer(self._text)]
+        return bisect_right(self._ends, position)
