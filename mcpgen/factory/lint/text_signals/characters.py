@@ -27,9 +27,7 @@ _PATTERN_CLASS: Final = re.compile(r"\[(?:\\.|[^\]\\]){1,500}\]")
 _SELECTABLE: Final = frozenset({"So", "Sm", "Lo", "Po", "Pd", "Sk", "Mn"})
 _IDENTIFIERS: Final = frozenset({"name", "property", "enum"})
 # Of each script, the letters that a reader takes for a Latin one.
-_LOOKALIKE: Final = frozenset(
-    "АВЕЅІЈКМНОРСТУХаеорсухіјѕԁһԛԝӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧονԚԜҮ"
-)
+_LOOKALIKE: Final = frozenset("АВЕЅІЈКМНОРСТУХаеорсухіјѕԁһԛԝӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧονԚԜҮ")
 _MIXED_WORD: Final = re.compile(
     r"[A-Za-z][A-Za-z0-9_]*[\u0370-\u052f]+\w*|[\u0370-\u052f]+[A-Za-z0-9_]*[A-Za-z]\w*"
 )
@@ -66,7 +64,9 @@ def _judge(text: str, found: re.Match[str], field: str) -> TextSignal | None:
     run = found[0]
     names = ", ".join(sorted({f"U+{ord(character):04X}" for character in run})[:4])
     if _TAGS.search(run):
-        letters = "".join(chr(ord(character) & 0x7F) for character in run if character > "\U000e001f")
+        letters = "".join(
+            chr(ord(character) & 0x7F) for character in run if character > "\U000e001f"
+        )
         readable = "".join(letter for letter in letters if " " <= letter <= "~")[:60]
         said = f", which spell `{readable}`" if readable.strip() else ""
         return TextSignal("tag-characters", start, end, f"{len(run)} tag characters{said}")
@@ -91,7 +91,9 @@ def _judge(text: str, found: re.Match[str], field: str) -> TextSignal | None:
 
 
 def _find_control(text: str, start: int, end: int) -> TextSignal | None:
-    controls = [character for character in text[start:end] if unicodedata.category(character) == "Cc"]
+    controls = [
+        character for character in text[start:end] if unicodedata.category(character) == "Cc"
+    ]
     if not controls:
         return None
     sequence = _ANSI.match(text, start)
@@ -118,7 +120,9 @@ def _selects(text: str, position: int) -> bool:
     before = text[position - 1]
     if before in "#*0123456789":
         return True
-    return not before.isascii() and (before == "\u2139" or unicodedata.category(before) in _SELECTABLE)
+    return not before.isascii() and (
+        before == "\u2139" or unicodedata.category(before) in _SELECTABLE
+    )
 
 
 def _has_right_to_left_letter(text: str) -> bool:

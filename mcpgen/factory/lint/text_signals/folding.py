@@ -20,7 +20,9 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 _INVISIBLE_CATEGORIES: Final = frozenset({"Cf", "Cc", "Co", "Cn"})
 _BLANK_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800")
 _LEET: Final = str.maketrans("013457@$!|", "oieastasil")
-_LEET_WORD: Final = re.compile(r"(?=[\w@$!|]{0,30}[a-z])(?=[\w@$!|]{0,30}[013457@$!|])[\w@$!|]{3,30}")
+_LEET_WORD: Final = re.compile(
+    r"(?=[\w@$!|]{0,30}[a-z])(?=[\w@$!|]{0,30}[013457@$!|])[\w@$!|]{3,30}"
+)
 _SPELLED_WORD: Final = re.compile(r"(?<![^\W_])[a-z](?:[ ._*-][a-z](?![^\W_])){3,}")
 _JOINED_WORDS: Final = re.compile(r"\b[a-z]{2,20}(?:[._*+~-][a-z]{2,20}){2,20}\b")
 _JOINT: Final = re.compile(r"[._*+~-]")

@@ -12,7 +12,9 @@ from mcpgen.factory.lint.text_signals.rules import SAMPLES, TEMPLATES
 from mcpgen.factory.lint.text_signals.signals import TextSignal
 from mcpgen.factory.lint.text_signals.steering import find_steering_phrases
 
-_COMMENT: Final = re.compile(r"<!--(.{0,5000}?)-->|\[//\]: # [(\"'](.{0,1000}?)[)\"'](?=\s|$)", re.DOTALL)
+_COMMENT: Final = re.compile(
+    r"<!--(.{0,5000}?)-->|\[//\]: # [(\"'](.{0,1000}?)[)\"'](?=\s|$)", re.DOTALL
+)
 _UNDISPLAYED: Final = re.compile(
     r"<(\w{1,12})\b[^>]{0,200}?(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d])|\shidden(?=[\s>]))"
     r"[^>]{0,100}>([^<]{8,2000})",
@@ -83,7 +85,9 @@ def find_role_markup(text: str, field: str) -> Iterator[TextSignal]:
             if _PROSE.search(tag[2]) and len({*_NOTE_CUES.findall(tag[2].lower())}) >= 3:
                 yield TextSignal("role-markup", *tag.span(), "instructions in a tag")
     if field not in SAMPLES and (line := _ROLE_LINE.search(text)) is not None:
-        yield TextSignal("role-markup", *line.span(), "a line that starts a message of another role")
+        yield TextSignal(
+            "role-markup", *line.span(), "a line that starts a message of another role"
+        )
 
 
 def find_encoded_text(text: str) -> Iterator[TextSignal]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mcpgen.factory.lint.text_signals.cues import Cue
+
+Span = tuple[int, int]
 
 _WORD: Final = re.compile(r"[a-z_0-9']+")
 _LETTERS: Final = re.compile(r"[a-z]+")
@@ -19,31 +21,32 @@ class CueMatcher:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._is_ascii = text.isascii()
         self._words = frozenset(_WORD.findall(text)).union(_LETTERS.findall(text))
-        self._found: dict[str, Mapping[int, tuple[int, int]]] = {}
+        self._found: dict[Cue, Mapping[int, Span]] = {}
         self._ends: list[int] | None = None
 
     def may_contain(self, cue: Cue) -> bool:
-        """Check for a word that every match of the cue contains."""
-        return not cue.triggers.isdisjoint(self._words)
+        """Check for one of the words of which every match of the cue contains one."""
+        return not cue.words.isdisjoint(self._words) if cue.words else not self._is_ascii
 
-    def find(self, cue: Cue) -> Mapping[int, tuple[int, int]]:
+    def find(self, cue: Cue) -> Mapping[int, Span]:
         """Return the first span of a cue in each sentence, by the number of the sentence."""
         if not self.may_contain(cue):
             return {}
-        if cue.pattern not in self._found:
-            found: dict[int, tuple[int, int]] = {}
-            for match in cue.compiled.finditer(self._text):
+        if cue not in self._found:
+            found: dict[int, Span] = {}
+            for match in cue.pattern.finditer(self._text):
                 found.setdefault(self._sentence_at(match.start()), match.span())
-            self._found[cue.pattern] = found
-        return self._found[cue.pattern]
+            self._found[cue] = found
+        return self._found[cue]
 
-    def match(self, cues: list[Cue], reach: int) -> tuple[int, int] | None:
+    def match(self, cues: Sequence[Cue], reach: int) -> Span | None:
         """Return the span of the first cue where the others are at most `reach` sentences away."""
         # All words first: this rejects nearly every rule without a search.
-        if not all(self.may_contain(cue) for cue in cues):
+        if not all(map(self.may_contain, cues)):
             return None
-        first, *others = (self.find(cue) for cue in cues)
+        first, *others = map(self.find, cues)
         for sentence, span in first.items():
             near = range(sentence - reach, sentence + reach + 1)
             if all(any(number in found for number in near) for found in others):
