@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
@@ -28,9 +29,9 @@ _SELECTABLE: Final = frozenset({"So", "Sm", "Lo", "Po", "Pd", "Sk", "Mn"})
 _IDENTIFIERS: Final = frozenset({"name", "property", "enum"})
 # Of each script, the letters that a reader takes for a Latin one.
 _LOOKALIKE: Final = frozenset("АВЕЅІЈКМНОРСТУХаеорсухіјѕԁһԛԝӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧονԚԜҮ")
-_MIXED_WORD: Final = re.compile(
-    r"[A-Za-z][A-Za-z0-9_]*[\u0370-\u052f]+\w*|[\u0370-\u052f]+[A-Za-z0-9_]*[A-Za-z]\w*"
-)
+_WORD: Final = re.compile(r"\w+")
+_LATIN: Final = re.compile("[A-Za-z]")
+_GREEK_OR_CYRILLIC: Final = re.compile("[\u0370-\u052f]")
 _WIDE: Final = re.compile("[\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d6a3]+")
 
 
@@ -44,11 +45,14 @@ def find_hidden_characters(text: str, field: str) -> Iterator[TextSignal]:
         return
     skipped = [*_spans(_FLAG, text)]
     if field == "pattern":
-        skipped += _spans(_PATTERN_CLASS, text)
-    for found in _SUSPECT.finditer(text):
-        if any(start <= found.start() < end for start, end in skipped):
+        skipped = sorted([*skipped, *_spans(_PATTERN_CLASS, text)])
+    suspects = [*_SUSPECT.finditer(text)]
+    is_right_to_left = bool(suspects) and _has_right_to_left_letter(text)
+    for found in suspects:
+        position = bisect_right(skipped, (found.start(), len(text))) - 1
+        if position >= 0 and found.start() < skipped[position][1]:
             continue
-        if (signal := _judge(text, found, field)) is not None:
+        if (signal := _judge(text, found, field, is_right_to_left)) is not None:
             yield signal
     if not text.isascii():
         yield from _find_lookalikes(text, field)
@@ -58,7 +62,9 @@ def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
     return (found.span() for found in pattern.finditer(text))
 
 
-def _judge(text: str, found: re.Match[str], field: str) -> TextSignal | None:
+def _judge(
+    text: str, found: re.Match[str], field: str, is_right_to_left: bool
+) -> TextSignal | None:
     """Judge a run of suspect characters by its most telling character."""
     start, end = found.span()
     run = found[0]
@@ -71,7 +77,7 @@ def _judge(text: str, found: re.Match[str], field: str) -> TextSignal | None:
         said = f", which spell `{readable}`" if readable.strip() else ""
         return TextSignal("tag-characters", start, end, f"{len(run)} tag characters{said}")
     if any(character in _DIRECTION for character in run):
-        if _has_right_to_left_letter(text) and not set(run) & {"\u202d", "\u202e"}:
+        if is_right_to_left and not set(run) & {"\u202d", "\u202e"}:
             return None
         return TextSignal("direction-controls", start, end, f"direction controls: {names}")
     if any(_is_private(character) for character in run):
@@ -85,6 +91,8 @@ def _judge(text: str, found: re.Match[str], field: str) -> TextSignal | None:
         return TextSignal(
             "variation-selectors", start, end, f"{len(selectors)} variation selectors: {names}"
         )
+    if set(run) <= _MARKS and is_right_to_left:
+        return None
     if _is_needed(text, start, end, field):
         return None
     return TextSignal("invisible-characters", start, end, f"invisible characters: {names}")
@@ -138,8 +146,6 @@ def _is_needed(text: str, start: int, end: int, field: str) -> bool:
         return False
     if run <= _JOINERS:
         return not before.isascii() and ("\u200c" in run or not after.isascii())
-    if run <= _MARKS:
-        return _has_right_to_left_letter(text)
     if "\ufe0f" in run or field in _IDENTIFIERS:
         return False
     if run == {"\ufeff"}:
@@ -152,9 +158,9 @@ def _is_needed(text: str, start: int, end: int, field: str) -> bool:
 
 
 def _find_lookalikes(text: str, field: str) -> Iterator[TextSignal]:
-    for word in _MIXED_WORD.finditer(text):
-        foreign = [character for character in word[0] if "\u0370" <= character <= "\u052f"]
-        if all(character in _LOOKALIKE for character in foreign):
+    for word in _WORD.finditer(text) if _GREEK_OR_CYRILLIC.search(text) else ():
+        foreign = _GREEK_OR_CYRILLIC.findall(word[0])
+        if foreign and _LATIN.search(word[0]) and _LOOKALIKE.issuperset(foreign):
             script = unicodedata.name(foreign[0]).partition(" ")[0].title()
             reason = f"{script} letters in a Latin word: U+{ord(foreign[0]):04X}"
             yield TextSignal("lookalike-letters", *word.span(), reason)

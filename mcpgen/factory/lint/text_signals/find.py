@@ -61,7 +61,7 @@ def find_signals_across(texts: Sequence[str], field: str) -> Sequence[TextSignal
     ]
 
 
-def _without_duplicates(signals: list[TextSignal]) -> list[TextSignal]:
+def _without_duplicates(signals: Sequence[TextSignal]) -> list[TextSignal]:
     kept: list[TextSignal] = []
     for signal in sorted(signals, key=lambda each: (each.start, each.end, each.kind)):
         if not any(

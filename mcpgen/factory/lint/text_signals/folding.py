@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from typing import Final
 
 _ENTITY: Final = re.compile(r"&(?:#x?[0-9a-fA-F]{1,6}|[a-zA-Z]{2,8});")
-_PUNCTUATION: Final = str.maketrans("‘’‚“”„‐‑‒–—―′`", "''''''------''")
+_PUNCTUATION: Final = str.maketrans(
+    "\u2018\u2019\u201a\u201c\u201d\u201e\u2032\u2010\u2011\u2012\u2013\u2014\u2015",
+    "'" * 7 + "-" * 6,
+)
 # Letters of Cyrillic and Greek that look like a Latin one; both strings have the same order.
 _LOOKALIKES: Final = str.maketrans(
     "аеорсухіјѕԁһԛԝӏьгпктмвнανοερτυικχγ", "aeopcyxijsdhqwlbrnktmbhavoeptuikxy"
 )
-_LATIN_AND_OTHER: Final = re.compile(r"[a-z][^\W\d_]*[\u0370-\u052f]|[\u0370-\u052f][^\W\d_]*[a-z]")
+_LATIN: Final = re.compile("[a-z]")
+_GREEK_OR_CYRILLIC: Final = re.compile("[\u0370-\u052f]")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _INVISIBLE_CATEGORIES: Final = frozenset({"Cf", "Cc", "Co", "Cn"})
 _BLANK_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800")
@@ -78,7 +82,7 @@ def _fold_slowly(text: str) -> tuple[str, tuple[int, ...]]:
             characters.append(character)
             offsets.append(offset)
     folded = "".join(characters)
-    if _LATIN_AND_OTHER.search(folded):
+    if _GREEK_OR_CYRILLIC.search(folded):
         folded = _WORD.sub(_replace_lookalikes, folded)
     return folded, tuple(offsets)
 
@@ -118,7 +122,9 @@ def is_never_visible(character: str) -> bool:
 
 
 def _replace_lookalikes(word: re.Match[str]) -> str:
-    return word[0].translate(_LOOKALIKES) if _LATIN_AND_OTHER.search(word[0]) else word[0]
+    if _GREEK_OR_CYRILLIC.search(word[0]) and _LATIN.search(word[0]):
+        return word[0].translate(_LOOKALIKES)
+    return word[0]
 
 
 def reveal_leetspeak(folded: FoldedText) -> FoldedText | None:

@@ -12,9 +12,7 @@ from mcpgen.factory.lint.text_signals.rules import SAMPLES, TEMPLATES
 from mcpgen.factory.lint.text_signals.signals import TextSignal
 from mcpgen.factory.lint.text_signals.steering import find_steering_phrases
 
-_COMMENT: Final = re.compile(
-    r"<!--(.{0,5000}?)-->|\[//\]: # [(\"'](.{0,1000}?)[)\"'](?=\s|$)", re.DOTALL
-)
+_LINK_COMMENT: Final = re.compile(r"\[//\]: # [(\"']([^\n]{0,1000})[)\"'](?=\s|$)")
 _UNDISPLAYED: Final = re.compile(
     r"<(\w{1,12})\b[^>]{0,200}?(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?![.\d])|\shidden(?=[\s>]))"
     r"[^>]{0,100}>([^<]{8,2000})",
@@ -26,13 +24,16 @@ _FOR_A_MODEL: Final = re.compile(
     r"(?:call|pass|send|forward|attach|read) (?:the|all|every|it|this|\w+_\w+)\b"
 )
 _TOKEN: Final = re.compile(
-    r"(?<![`'\"])(?:<\|(?:im_start|im_end|system|assistant|user|start_header_id|end_header_id|eot_id)\|>"
+    r"(?<![`'\"])"
+    r"(?:<\|(?:im_start|im_end|system|assistant|user|start_header_id|end_header_id|eot_id)\|>"
     r"|\[INST\]|<<SYS>>|\[SYSTEM\](?=[^\[]{0,1000}\[/SYSTEM\])"
-    r"|-{2,8} ?end of (?:the )?(?:tool )?(?:description|definition|instructions|prompt)s? ?-{2,8})(?![`'\"])",
+    r"|-{2,8} ?end of (?:the )?(?:tool )?(?:description|definition|instructions|prompt)s? ?-{2,8})"
+    r"(?![`'\"])",
     re.IGNORECASE,
 )
 _ROLE_TAG: Final = re.compile(
-    r"<(system(?:[-_ ](?:prompt|message|reminder))?|assistant|instructions?|secret|hidden|admin|override)>"
+    r"<(system(?:[-_ ](?:prompt|message|reminder))?|assistant|instructions?|secret|hidden|admin"
+    r"|override)>"
     r"([^<]{0,2000})",
     re.IGNORECASE,
 )
@@ -45,27 +46,41 @@ _NOTE_CUES: Final = re.compile(
 )
 _ROLE_LINE: Final = re.compile(
     r"(?m)^[ \t]*(?:#{1,6} ?(?:system|assistant)(?: message| prompt)?:?[ \t]*$"
-    r"|(?:system|assistant):[ \t](?=[^\n]{0,300}\b(?:you|I|user has|must|ignore|agreed|authorised|authorized)\b))",
+    r"|(?:system|assistant):[ \t]"
+    r"(?=[^\n]{0,300}\b(?:you|I|user has|must|ignore|agreed|authorised|authorized)\b))",
     re.IGNORECASE,
 )
 _PROSE: Final = re.compile(r"[A-Za-z']{2,20},? [A-Za-z']{1,20},? [A-Za-z']{1,20}")
 _BASE64: Final = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{24,4000}={0,2}(?![\w+/=-])")
 _HEX: Final = re.compile(r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}){16,2000}(?![0-9A-Fa-f])")
-_BLANKS: Final = re.compile(r"[^\S\n]{100,}(?=\S)|(?:[^\S\n]*\n){30,}[^\S\n]*(?=\S)")
+_BLANKS: Final = re.compile(r"(?<!\s)\s{30,}+(?=\S)")
+_MIN_BLANK_LINES: Final = 30
+_MIN_BLANKS: Final = 100
+_MAX_LINE: Final = 2000
 _TABLE_LINE: Final = re.compile(r"[|+]")
 
 
 def find_hidden_markup(text: str) -> Iterator[TextSignal]:
     """Find comments for a model, and text that is styled to be invisible."""
-    if "<!--" in text or "[//]" in text:
-        for found in _COMMENT.finditer(text):
-            inner = found[1] or found[2] or ""
-            if _FOR_A_MODEL.search(inner) or find_steering_phrases(inner, "description"):
-                yield TextSignal("hidden-markup", *found.span(), "instructions in a comment")
+    for start, end, comment in _comments(text):
+        if _FOR_A_MODEL.search(comment) or find_steering_phrases(comment, "description"):
+            yield TextSignal("hidden-markup", start, end, "instructions in a comment")
     if "<" in text:
         for found in _UNDISPLAYED.finditer(text):
             if _PROSE.search(found[2]):
                 yield TextSignal("hidden-markup", *found.span(), "text that is not displayed")
+
+
+def _comments(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the comments of HTML and of Markdown. A comment that is not closed hides the rest."""
+    start = text.find("<!--")
+    while start >= 0:
+        end = text.find("-->", start)
+        end = len(text) if end < 0 else end + 3
+        yield start, end, text[start + 4 : end]
+        start = text.find("<!--", end)
+    if "[//]" in text:
+        yield from ((*found.span(), found[1]) for found in _LINK_COMMENT.finditer(text))
 
 
 def find_role_markup(text: str, field: str) -> Iterator[TextSignal]:
@@ -119,9 +134,12 @@ def _judge_decoded(span: tuple[int, int], decoded: bytes) -> Iterator[TextSignal
 def find_long_gaps(text: str) -> Iterator[TextSignal]:
     """Find white space after which a reader does not expect more text. Tables are padded."""
     for gap in _BLANKS.finditer(text):
+        lines = gap[0].split("\n")
         line_start = text.rfind("\n", 0, gap.start()) + 1
         line_end = text.find("\n", gap.end())
-        line = text[line_start : line_end if line_end >= 0 else len(text)]
-        if "\n" in gap[0] or not _TABLE_LINE.search(line):
+        line = text[line_start : line_end if line_end >= 0 else len(text)][:_MAX_LINE]
+        if len(lines) > _MIN_BLANK_LINES or (
+            max(map(len, lines)) >= _MIN_BLANKS and not _TABLE_LINE.search(line)
+        ):
             reason = f"{gap.end() - gap.start()} characters of white space before text"
             yield TextSignal("long-gap", *gap.span(), reason)

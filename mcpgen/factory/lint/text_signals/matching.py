@@ -13,7 +13,7 @@ Span = tuple[int, int]
 
 _WORD: Final = re.compile(r"[a-z_0-9']+")
 _LETTERS: Final = re.compile(r"[a-z]+")
-_SENTENCE_END: Final = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)[.!?]['\")]?(?= |$)|[。！？]")
+_SENTENCE_END: Final = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)[.!?]['\")]?(?= |$)|\u3002")
 
 
 class CueMatcher:
