@@ -23,6 +23,8 @@ class CueMatcher:
         self._text = text
         self._is_ascii = text.isascii()
         self._words = frozenset(_WORD.findall(text)).union(_LETTERS.findall(text))
+        if "@" in text:
+            self._words |= {"@"}
         self._found: dict[Cue, Mapping[int, Span]] = {}
         self._ends: list[int] | None = None
 
