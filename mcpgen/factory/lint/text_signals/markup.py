@@ -26,13 +26,14 @@ _FOR_A_MODEL: Final = re.compile(
 _TOKEN: Final = re.compile(
     r"(?<![`'\"])"
     r"(?:<\|(?:im_start|im_end|system|assistant|user|start_header_id|end_header_id|eot_id)\|>"
-    r"|\[INST\]|<<SYS>>|\[SYSTEM\](?=[^\[]{0,1000}\[/SYSTEM\])"
+    r"|\[INST\]|<<SYS>>|\[system (?:message|note|prompt|instructions?)\]"
+    r"|\[SYSTEM\](?=[^\[]{0,1000}\[/SYSTEM\])"
     r"|-{2,8} ?end of (?:the )?(?:tool )?(?:description|definition|instructions|prompt)s? ?-{2,8})"
     r"(?![`'\"])",
     re.IGNORECASE,
 )
 _ROLE_TAG: Final = re.compile(
-    r"<(system(?:[-_ ](?:prompt|message|reminder))?|assistant|instructions?|secret|hidden|admin"
+    r"<((?:system|assistant|ai|model)(?:[-_ ]\w{1,20})?|instructions?|secret|hidden|admin"
     r"|override)>"
     r"([^<]{0,2000})",
     re.IGNORECASE,
