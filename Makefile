@@ -29,7 +29,7 @@ OAUTH_PACKAGES := oidc-provider@9.13.3 \
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test test-fast static bench bench-compare bench-telemetry fuzz kills load image peers wheelhouse pythons corpus corpus-compare lint-corpus suites judges docs update-docs update-examples clean
+.PHONY: help demo test test-fast static bench bench-compare bench-telemetry fuzz kills load image peers wheelhouse pythons corpus corpus-compare suites judges text-signals docs update-docs update-examples clean
 .DELETE_ON_ERROR:
 
 help:
@@ -51,6 +51,7 @@ help:
 	@echo 'make lint-corpus      lint the examples and the servers of a hundred real documents; a table'
 	@echo 'make suites           the generated tests of twenty real documents, run; a table'
 	@echo 'make judges           our requests beside those that other tools make of real documents'
+	@echo 'make text-signals     precision and recall of the search for hidden and steering text; tables'
 	@echo 'make docs             the site of docs/ in .cache/site, warnings as errors'
 	@echo 'make update-docs      rewrite the generated parts of docs/'
 	@echo 'make update-examples  rewrite generated_examples/ and the diffs of the story'
@@ -158,6 +159,9 @@ lint-corpus: $(INSTALLED)
 
 suites: $(TEST_TOOLS)
 	@$(BIN)/python -m tests.corpus.suites
+
+text-signals: $(INSTALLED)
+	@$(BIN)/python -m tests.unit.factory.lint.text_signals.measurement
 
 judges: $(INSTALLED) $(NODE_TOOLS) $(PEERS)/schemathesis-4.32.5/installed.txt
 	@$(BIN)/python -m tests.corpus.outside_judges

@@ -2,6 +2,7 @@
 
 from mcpgen.factory.lint.text_signals.find import find_signals_across, find_text_signals
 from mcpgen.factory.lint.text_signals.signals import (
+    ADVISORY_KINDS,
     HIDDEN_KINDS,
     MAX_CHARS,
     STEERING_KINDS,
@@ -9,6 +10,7 @@ from mcpgen.factory.lint.text_signals.signals import (
 )
 
 __all__ = [
+    "ADVISORY_KINDS",
     "HIDDEN_KINDS",
     "MAX_CHARS",
     "STEERING_KINDS",

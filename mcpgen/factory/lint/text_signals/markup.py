@@ -87,6 +87,8 @@ def _comments(text: str) -> Iterator[tuple[int, int, str]]:
 def find_role_markup(text: str, field: str) -> Iterator[TextSignal]:
     """Find imitations of the markup of system and assistant messages, with text in them."""
     for token in _TOKEN.finditer(text):
+        if field in SAMPLES and token[0].startswith(("[", "<<")):
+            continue  # a prompt in the format of a model
         if _PROSE.match(text[token.end() : token.end() + 80].lstrip()):
             reason = "a control token of a language model before text"
             yield TextSignal("role-markup", *token.span(), reason)

@@ -39,6 +39,13 @@ STEERING_KINDS: Final[Mapping[str, str]] = {
 """What the text tries to make a model do, by kind of signal."""
 
 
+ADVISORY_KINDS: Final = frozenset({"tool-order", "tool-preference", "controls-replies"})
+"""Kinds that servers in good faith have as well, for example of a tool that starts a session.
+
+A finding of such a kind deserves a look, not a refusal.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class TextSignal:
     """A suspicious part of a text."""

