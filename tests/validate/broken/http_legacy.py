@@ -101,12 +101,16 @@ class SessionConfusion(HttpServer):
 class SameEventIds(HttpServer):
     """The ids of events begin anew in each stream."""
 
+    prefers_events = True
+
     def make_event_id(self, stream, position):
         return str(position)
 
 
 class ReplaysEverything(HttpServer):
     """Resuming a stream replays the messages of all streams."""
+
+    prefers_events = True
 
     def find_event(self, session, event_id):
         stream, _ = super().find_event(session, event_id)
@@ -134,15 +138,6 @@ class CountedSessionIds(HttpServer):
     def make_session_id(self):
         self.sessions_made += 1
         return f"session-{self.sessions_made}"
-
-
-class MissingSessionAccepted(HttpServer):
-    """Serves requests without session id in the latest session."""
-
-    def refuse_missing_session(self, request):
-        if not self.sessions:
-            return super().refuse_missing_session(request)
-        return list(self.sessions.values())[-1]
 
 
 class MissingSessionStatus(HttpServer):
@@ -225,13 +220,6 @@ class BatchesRefused(HttpServer):
 
     def allows_batches(self, session):
         return False
-
-
-class BatchesAfterTheirTime(HttpServer):
-    """Accepts batches on every revision."""
-
-    def allows_batches(self, session):
-        return True
 
 
 class EventsForNotifications(HttpServer):

@@ -102,6 +102,7 @@ class HttpSession(Session):
 class HttpServer(Server):
     """The correct server over HTTP."""
 
+    prefers_events = False  # answer every legacy request with an event stream
     token = ""  # the access token that each request must carry; "" means none
 
     def __init__(self):
@@ -163,7 +164,7 @@ class HttpServer(Server):
     def check_modern_headers(self, request, message):
         """Raise an error unless the headers of a modern request repeat its body."""
         params = message["params"]
-        expected = [("mcp-protocol-version", params["_meta"][META + "protocolVersion"])]
+        expected = [("mcp-protocol-version", params["_meta"].get(META + "protocolVersion", MODERN))]
         expected.append(("mcp-method", message["method"]))
         if message["method"] in NAMED:
             expected.append(("mcp-name", params.get(NAMED[message["method"]])))
@@ -442,7 +443,8 @@ class HttpServer(Server):
             if connection.is_closed:
                 return None
         first = stream.messages[0] if stream.messages else None
-        if isinstance(first, dict) and "method" in first:
+        wants_events = self.prefers_events and is_request(message) and not stream.is_modern
+        if first and (wants_events or (isinstance(first, dict) and "method" in first)):
             await self.send_events(stream, connection)
             return None
         expects = isinstance(message, list) or (
@@ -548,7 +550,7 @@ class HttpServer(Server):
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
-            await connection.close()
+            connection.close()
 
 
 class HttpConnection:
@@ -606,11 +608,9 @@ class HttpConnection:
                 task.cancel()
             await asyncio.gather(ended, changed, return_exceptions=True)
 
-    async def close(self):
+    def close(self):
         """Close the socket."""
-        with contextlib.suppress(ConnectionError):
-            self.writer.close()
-            await self.writer.wait_closed()
+        self.writer.close()
 
 
 @contextlib.asynccontextmanager
