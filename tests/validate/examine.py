@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -40,15 +40,6 @@ class Examined:
         lines = [f"{rule}: {message}" for rule, message in sorted(self.findings.items())]
         trouble = self.validation.trouble or str(self.validation.unsupported or "")
         return "\n".join([f"score {self.shown}", trouble, *lines])
-
-
-def requirements_of(rows: Sequence[str], validation: Validation) -> set[str]:
-    """Return the ids of examined requirements that cover one of the rows."""
-    return {
-        result.requirement.id
-        for result in validation.results
-        if set(result.requirement.rows) & set(rows)
-    }
 
 
 @asynccontextmanager

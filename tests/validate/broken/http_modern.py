@@ -176,6 +176,26 @@ class UnsupportedVersionStatus(HttpServer):
         return 200 if code == -32022 else super().get_error_status(code)
 
 
+class MissingCapabilityStatus(HttpServer):
+    """Refuses a client without a capability with the status 200."""
+
+    def get_error_status(self, code):
+        return 200 if code == -32021 else super().get_error_status(code)
+
+
+class StopsAfterDisconnect(HttpServer):
+    """Answers nobody any more after a client closed a stream."""
+
+    has_lost_client = False
+
+    async def handle(self, request, connection):
+        if self.has_lost_client:
+            await connection.reply(Reply(503))
+            return
+        await super().handle(request, connection)
+        self.has_lost_client = self.has_lost_client or connection.is_closed
+
+
 class MintsSessions(HttpServer):
     """Sends a session id with results of 2026-07-28."""
 
