@@ -158,10 +158,19 @@ class Probe:
             await self._close_session(session)
 
     async def once(self, experiment: Callable[[Probe], Awaitable[T]]) -> T:
-        """Run an experiment that several checks share, and return its result to each."""
+        """Run an experiment that several checks share, and return its result to each.
+
+        Raises:
+            ConnectionLostError: the connection was lost in the experiment, which is not repeated.
+        """
         if experiment not in self._results:
-            self._results[experiment] = await experiment(self)
-        result: T = self._results[experiment]
+            try:
+                self._results[experiment] = await experiment(self)
+            except ConnectionLostError as error:
+                self._results[experiment] = error
+        result: T | ConnectionLostError = self._results[experiment]
+        if isinstance(result, ConnectionLostError):
+            raise ConnectionLostError(str(result))
         return result
 
     async def inspect_offer(self) -> None:

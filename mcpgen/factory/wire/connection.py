@@ -40,6 +40,7 @@ class Pending:
         self.stream: asyncio.Task[None] | None = None  # reads the HTTP response
         self.events: list[Event] = []  # of an HTTP response that is an event stream
         self.resumed = 0  # how often the stream was resumed
+        self.is_replay = False  # its messages were received before, and are not recorded again
         self._response = response
 
     async def response(self, timeout_seconds: float) -> Frame | None:

@@ -35,7 +35,8 @@ _MODERN = "2026-07-28"
 _ACCEPT = "application/json, text/event-stream"
 _NAMED = {"prompts/get": "name", "resources/read": "uri", "tools/call": "name"}
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
-_HEAD_SECONDS = 30.0
+_FIRST_HEAD_SECONDS = 30.0  # the server may still be starting
+_HEAD_SECONDS = 12.0
 _GET_SECONDS = 5.0
 _MAX_RETRY_SECONDS = 3.0
 _MAX_RESUMPTIONS = 3
@@ -71,6 +72,7 @@ class HttpConnection(Connection):
         self.session_id: str | None = None
         self.version_header: str | None = None  # sent with every message after `initialize`
         self._parameters: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        self._head_seconds = _FIRST_HEAD_SECONDS
         self._client: ClientSession | None = None
         self._streams: set[asyncio.Task[None]] = set()
 
@@ -124,13 +126,14 @@ class HttpConnection(Connection):
         self._streams.add(pending.stream)
         pending.stream.add_done_callback(self._streams.discard)
         try:
-            async with asyncio.timeout(_HEAD_SECONDS):
+            async with asyncio.timeout(self._head_seconds):
                 await arrived.wait()
         except TimeoutError:
             pending.abandon()
             raise ConnectionLostError(
-                f"no HTTP response within {_HEAD_SECONDS:g} seconds"
+                f"no HTTP response within {self._head_seconds:g} seconds"
             ) from None
+        self._head_seconds = _HEAD_SECONDS
         if self.lost:
             raise ConnectionLostError(self.lost)
         return pending
@@ -207,16 +210,22 @@ class HttpConnection(Connection):
         return {**sent, "Accept": "text/event-stream"}
 
     async def open_stream(
-        self, last_event_id: str | None = None, timeout_seconds: float = _GET_SECONDS
+        self,
+        last_event_id: str | None = None,
+        *,
+        is_replay: bool = False,
+        timeout_seconds: float = _GET_SECONDS,
     ) -> Pending:
         """Open the stream of messages that belong to no request, or resume a stream (GET).
 
-        The head of the pending response is None if none has arrived in time.
+        The messages of a replay were received before; they are not recorded again. The head of the
+        pending response is None if none has arrived in time.
         """
         sent = self.get_headers()
         if last_event_id is not None:
             sent["Last-Event-ID"] = last_event_id
         pending = self.make_pending(b"", b"", HttpHead("GET", self.url, as_headers(sent)))
+        pending.is_replay = is_replay
         arrived = asyncio.Event()
         pending.stream = asyncio.create_task(self._get(pending, sent, arrived))
         self._streams.add(pending.stream)
@@ -315,15 +324,21 @@ class HttpConnection(Connection):
                     return
                 await self._read(pending, response)
 
+    def _receive_data(self, data: bytes, pending: Pending) -> Frame:
+        if not pending.is_replay:
+            return self.receive(data, http=pending.head, stream=pending)
+        message, fault = decode(data)
+        return Frame(
+            "received", 0.0, data, message, fault, pending.request, self.revision, self.number
+        )
+
     async def _read(self, pending: Pending, response: ClientResponse) -> None:
         """Receive the messages of a response; one without a message is a frame with its body."""
         if response.content_type == "text/event-stream":
             async for event in read_events(response):
                 pending.events.append(event)
                 if event.data:
-                    event.frame = self.receive(
-                        event.data.encode(), http=pending.head, stream=pending
-                    )
+                    event.frame = self._receive_data(event.data.encode(), pending)
             return
         pending.body = await response.content.read(MAX_FRAME_BYTES)
         frame = self.receive(pending.body, http=pending.head, stream=pending)

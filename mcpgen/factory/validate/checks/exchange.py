@@ -87,7 +87,8 @@ async def check_notifications_unanswered(probe: Probe) -> Outcome:
         for message in iterate_messages(frame):
             # Over HTTP, the body of a refusal (4xx) may be an error without an id.
             is_refusal = frame.http is not None and frame.http.status >= 400
-            if "method" not in message and message.get("id") != known and not is_refusal:
+            is_response = "method" not in message and bool(message.keys() & {"result", "error"})
+            if is_response and message.get("id") != known and not is_refusal:
                 return fail("a notification was answered", [sent.request, frame])
     if alive.response is None:
         return fail("the server stopped answering after a notification", alive.frames)

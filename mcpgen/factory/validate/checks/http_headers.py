@@ -187,6 +187,8 @@ async def check_name_matches(probe: Probe) -> Outcome:
 async def check_values_case(probe: Probe) -> Outcome:
     """Values of headers are compared with regard to case."""
     attempts = [*(await probe.once(_wrong_methods)), *(await probe.once(_wrong_names))]
+    if any(it.fault == "other" and not _is_refused(it.reply) for it in attempts):
+        return cannot_decide("headers are not compared with the body at all")
     return _judge(attempts, "case")
 
 
@@ -306,7 +308,10 @@ async def check_parameter_characters(probe: Probe) -> Outcome:
     """A header of an argument with invalid base64 is refused."""
     if not await probe.once(_find_parameters):
         return skip(_NO_PARAMETERS)
-    return _judge(await probe.once(_wrong_parameters), "malformed")
+    attempts = await probe.once(_wrong_parameters)
+    if any(it.fault == "other" and not _is_refused(it.reply) for it in attempts):
+        return cannot_decide("headers are not compared with arguments at all")
+    return _judge(attempts, "malformed")
 
 
 async def check_parameter_absent(probe: Probe) -> Outcome:

@@ -34,6 +34,11 @@ from mcpgen.jsonschema.types import JsonObject
 
 _MISSING_CAPABILITY: Final = -32021
 _UNKNOWN_VERSION: Final = "2099-12-31"
+_REMOVED: Final[Mapping[str, JsonObject]] = {
+    "ping": {},
+    "logging/setLevel": {"level": "info"},
+    "resources/subscribe": {"uri": "mcpgen://none"},
+}
 _LISTEN: Final = "subscriptions/listen"
 _CHANGES: Final = frozenset(
     {
@@ -61,6 +66,21 @@ async def check_unknown_method_status(probe: Probe) -> Outcome:
         " expected HTTP 404 with the error -32601",
         reply.frames,
     )
+
+
+async def check_removed_methods(probe: Probe) -> Outcome:
+    """Methods that the revision removed are answered like unknown ones."""
+    for method, params in _REMOVED.items():
+        reply = await probe.request(method, params)
+        if reply.result is not None:
+            return fail(f"`{method}`, which was removed, was answered with a result", reply.frames)
+        if reply.status != 404 or reply.code != METHOD_NOT_FOUND:
+            return fail(
+                f"`{method}`, which was removed, was answered with {describe_status(reply)},"
+                " expected HTTP 404 with the error -32601",
+                reply.frames,
+            )
+    return succeed()
 
 
 async def check_meta_status(probe: Probe) -> Outcome:
@@ -220,6 +240,7 @@ async def check_other_methods(probe: Probe) -> Outcome:
 
 ACTIVE: Mapping[str, ActiveCheck] = {
     "unknown-method-status": check_unknown_method_status,
+    "removed-methods-refused": check_removed_methods,
     "meta-error-status": check_meta_status,
     "version-error-status": check_version_status,
     "closed-stream-tolerated": check_closed_stream,

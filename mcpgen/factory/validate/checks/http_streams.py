@@ -154,12 +154,10 @@ async def check_replay(probe: Probe) -> Outcome:
         return skip("the events of the server have no ids")
     if content_type(found.replay) != EVENT_STREAM:
         return skip("the server does not resume streams")
-    foreign = {
-        _identity(message)
-        for stream in found.posts
-        if stream is not found.replayed
-        for _, message in _messages(stream)
-    } - {None}
+    others = [stream for stream in found.posts if stream is not found.replayed]
+    foreign = {_identity(message) for stream in others for _, message in _messages(stream)}
+    foreign |= {f"response {stream.request.body['id']!r}" for stream in others}
+    foreign.discard(None)
     for frame, message in _messages(found.replay):
         if _identity(message) in foreign:
             return fail(

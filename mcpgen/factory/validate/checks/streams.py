@@ -23,17 +23,20 @@ _CALLS: Final = 3
 _CALL_SECONDS: Final = 8.0
 _SETTLE_SECONDS: Final = 0.4
 _REPLAY_SECONDS: Final = 1.5
+_END_SECONDS: Final = 3.0
 
 
 @dataclass(slots=True)
 class Streams:
     """What arrived on which stream. `gets` are GET streams: of the session and of another one.
 
-    `replay` is a GET that resumed `replayed`, one of the posts.
+    `ended` are posts whose HTTP response had ended. `replay` is a GET that resumed `replayed`, one
+    of the posts.
     """
 
     posts: list[Pending] = field(default_factory=list)
     gets: list[Pending] = field(default_factory=list)
+    ended: list[Pending] = field(default_factory=list)
     replayed: Pending | None = None
     replay: Pending | None = None
 
@@ -69,9 +72,8 @@ async def collect_streams(probe: Probe) -> Streams:
         await asyncio.sleep(_SETTLE_SECONDS)
         if not probe.is_modern:
             await _replay(session, found)
-        for pending in found.posts:
-            if pending.is_answered:
-                await pending.end(_SETTLE_SECONDS)
+        await asyncio.gather(*(pending.end(_END_SECONDS) for pending in found.posts))
+        found.ended = [it for it in found.posts if await it.end(0)]
     return found
 
 
@@ -101,7 +103,7 @@ async def _replay(session: Session, found: Streams) -> None:
         ids = [event.id for event in pending.events if event.id]
         if ids:
             found.replayed = pending
-            found.replay = await http_connection(session).open_stream(ids[0])
+            found.replay = await http_connection(session).open_stream(ids[0], is_replay=True)
             await found.replay.end(_REPLAY_SECONDS)
             found.replay.abandon()
             return
