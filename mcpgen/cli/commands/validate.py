@@ -301,7 +301,9 @@ def _write_reports(
             add_to_report(junit, report.group_results(validation))
         if markdown is not None:
             markdown.parent.mkdir(parents=True, exist_ok=True)
-            markdown.write_text(report.format_markdown(validation), "utf-8")
+            markdown.write_text(
+                report.format_markdown(validation), "utf-8", errors="backslashreplace"
+            )
         if sarif is not None:
             rules = {it.id: it.requirement for it in read_requirements().requirement}
             write_sarif(sarif, _list_diagnostics(report.join_findings(validation)), rules)

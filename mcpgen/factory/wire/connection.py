@@ -198,7 +198,10 @@ def encode(message: Any) -> bytes:
     """Return the bytes of a message; bytes stay as they are."""
     if isinstance(message, bytes):
         return message
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    try:
+        return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # an id or name of the server that is not Unicode
+        return json.dumps(message, separators=(",", ":")).encode()
 
 
 def _key(request_id: Any) -> tuple[str, str]:

@@ -14,6 +14,7 @@ import pytest
 
 from mcpgen.factory.junit import add_to_report
 from mcpgen.factory.validate import negotiation, report
+from mcpgen.factory.validate.probe import ProbeOptions
 from mcpgen.factory.validate.run import Validation, validate
 from mcpgen.factory.validate.verdicts import Verdict
 from mcpgen.factory.wire.targets import Target
@@ -123,3 +124,17 @@ def test_json_of_a_finding_has_the_members_that_the_documentation_names() -> Non
     assert shown["severity"] == "error"
     assert shown["revision"] == REVISION
     assert {"level", "transport", "message", "why", "help", "section", "evidence"} <= shown.keys()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_server_whose_results_have_any_shape_gets_a_report(seed: int) -> None:
+    script = SERVER.with_name("shapeless_server.py")
+    shapeless = Target(command=(sys.executable, "-I", "-S", str(script), str(seed)))
+    options = ProbeOptions(allow_writes=True, timeout_seconds=2)
+    revisions = ("2025-11-25", "2026-07-28")
+    found = asyncio.run(validate(shapeless, revisions=revisions, options=options))
+    scores = report.compute_scores(found)
+    assert scores
+    assert {score.verdict for score in scores.values()} == {"FAIL"}
+    assert report.format_markdown(found).encode("utf-8", "backslashreplace")
+    json.dumps([report.format_finding(each) for each in report.iterate_findings(found)])
