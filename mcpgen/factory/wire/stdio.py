@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -96,17 +97,24 @@ class StdioConnection(Connection):
         """Close the input, wait for the exit, and kill the process group after a time limit."""
         await self.stop_answers()
         if await self.end_input(_EXIT_SECONDS) is None:
-            for number in (signal.SIGTERM, signal.SIGKILL):
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(self.process.pid, number)
-                if await self.end_input(_EXIT_SECONDS) is not None:
-                    break
+            await self._kill()
         # A grandchild may hold the pipes open after the server has exited.
         await asyncio.wait(self._reading, timeout=_EXIT_SECONDS)
         for task in self._reading:
             task.cancel()
         await asyncio.gather(*self._reading, return_exceptions=True)
         self.lose("the connection is closed")
+
+    async def _kill(self) -> None:
+        """End the server and the processes that it started."""
+        if sys.platform == "win32":
+            self.process.kill()
+            return
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, number)
+            if await self.end_input(_EXIT_SECONDS) is not None:
+                return
 
     async def _read_stdout(self) -> None:
         if self.process.stdout is None:

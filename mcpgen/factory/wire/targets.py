@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from mcpgen.factory.packages import GeneratedPackage, find_package
+from mcpgen.factory.wire.projects import find_project_server
 
 
 class TargetError(ValueError):
@@ -57,13 +58,13 @@ def find_target(
 ) -> Target:
     """Return the target that command line arguments describe.
 
-    `words` are a URL, a folder of a generated package, or a command with its arguments; none means
-    the current folder. `headers` and `environment` contain `NAME=VALUE`; `token_variable` names the
-    environment variable with an access token.
+    `words` are a URL, a folder of a generated package or of another project, or a command with its
+    arguments; none means the current folder. `headers` and `environment` contain `NAME=VALUE`;
+    `token_variable` names the environment variable with an access token.
 
     Raises:
         TargetError: a setting is malformed, or the variable is not set.
-        NoPackageError: a folder contains no generated package.
+        NoPackageError: a folder describes no server.
     """
     sent = _parse_pairs(headers, "--header")
     token = ""
@@ -82,16 +83,31 @@ def find_target(
             raise TargetError(f"unexpected argument `{words[1]}` after the URL")
         return Target(url=first, headers=sent, token=token)
     if len(words) <= 1 and Path(first).is_dir():
-        package = find_package(Path(first))
+        return _find_in_folder(Path(first), sent, variables, token)
+    command = tuple(shlex.split(first) if len(words) == 1 else words)
+    return Target(command=command, headers=sent, environment=variables, token=token)
+
+
+def _find_in_folder(
+    folder: Path, headers: dict[str, str], variables: dict[str, str], token: str
+) -> Target:
+    if any(folder.glob("src/*/_generated/contract.json")):
+        package = find_package(folder)
         return Target(
             command=package.command,
             package=package,
-            headers=sent,
+            headers=headers,
             environment=variables,
             token=token,
         )
-    command = tuple(shlex.split(first) if len(words) == 1 else words)
-    return Target(command=command, headers=sent, environment=variables, token=token)
+    server = find_project_server(folder)
+    return Target(
+        url=server.url,
+        command=server.command,
+        headers=headers,
+        environment={**server.environment, **variables},
+        token=token,
+    )
 
 
 def _parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:

@@ -10,7 +10,6 @@ from typing import Any, Final
 from mcpgen.factory.validate.checks.calls import (
     call_tools,
     call_tools_wrongly,
-    callable_tools,
 )
 from mcpgen.factory.validate.checks.exchange import (
     INVALID_PARAMS,
@@ -91,14 +90,17 @@ async def check_unique_names(probe: Probe) -> Outcome:
 
 async def check_case(probe: Probe) -> Outcome:
     """The name of a tool in other case is not that tool."""
-    names = {str(tool["name"]) for tool in callable_tools(probe)}
-    changed = next((name for name in sorted(names) if name.swapcase() not in names | {name}), None)
-    if changed is None:
-        return leave_untested("no tool that may be called has a name with letters")
-    reply = await probe.request("tools/call", {"name": changed.swapcase(), "arguments": {}})
-    if reply.result is not None and not reply.result.get("isError"):
-        return fail(f"`{changed.swapcase()}` was accepted for the tool `{changed}`", reply.frames)
-    return succeed()
+    names = {str(tool.get("name")) for tool in probe.tools}
+    for call in (await probe.once(call_tools)).made:
+        changed = call.name.swapcase()
+        if changed in names or not call.is_complete or call.is_error:
+            continue
+        params = {"name": changed, "arguments": call.arguments}
+        reply = await probe.request("tools/call", params)
+        if reply.result is not None and not reply.result.get("isError"):
+            return fail(f"`{changed}` was accepted for the tool `{call.name}`", reply.frames)
+        return succeed()
+    return leave_untested("no call of a tool whose name has letters succeeded")
 
 
 async def check_schemas(probe: Probe) -> Outcome:

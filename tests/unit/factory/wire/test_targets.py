@@ -22,6 +22,50 @@ def test_a_folder_without_a_package_is_refused(tmp_path: Path) -> None:
         find_target([str(tmp_path)])
 
 
+PROJECTS = {
+    ".mcp.json": '{"mcpServers": {"x": {"command": "run", "args": ["-v"], "env": {"A": "1"}}}}',
+    "package.json": '{"bin": {"x": "dist/index.js"}}',
+}
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_a_folder_of_another_project_names_its_server(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(PROJECTS[name])
+    found = find_target([str(tmp_path)], environment=["B=2"])
+    expected = {
+        ".mcp.json": (("run", "-v"), {"A": "1", "B": "2"}),
+        "package.json": (("node", str(tmp_path / "dist" / "index.js")), {"B": "2"}),
+    }
+    assert (found.command, found.environment) == expected[name]
+
+
+def test_a_python_project_runs_the_script_of_its_own_environment(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[project.scripts]\nmy-server = "x:main"\n')
+    script = tmp_path / ".venv" / "bin" / "my-server"
+    script.parent.mkdir(parents=True)
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    assert find_target([str(tmp_path)]).command == (str(script),)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        (".mcp.json", '{"mcpServers": {}}', "0 servers"),
+        (".mcp.json", "{", "does not say"),
+        ("package.json", '{"bin": {"a": "a.js", "b": "b.js"}}', "2 programs"),
+        ("pyproject.toml", '[project.scripts]\nno-such-script = "x:y"', "is not installed"),
+    ],
+)
+def test_a_project_that_names_no_server_is_refused(
+    name: str, text: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(NoPackageError, match=said) as caught:
+        find_target([str(tmp_path)])
+    assert "`--`" in caught.value.help
+
+
 def test_a_header_may_contain_equals_signs() -> None:
     found = find_target(["http://h/mcp"], headers=["X-Key=a=b"])
     assert found.headers == {"X-Key": "a=b"}
