@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable
 
 from mcpgen.factory.validate.requirements import read_requirements
+from mcpgen.factory.wire.targets import Target
 from tests.validate.broken.table import Broken
 from tests.validate.correct.table import Correct
 from tests.validate.examine import Examined, examine, serve
@@ -50,8 +51,11 @@ def find_false_findings(row: Correct, examined: Examined) -> list[str]:
 
 async def check_broken(row: Broken, transport: str, revision: str) -> tuple[Examined, list[str]]:
     """Examine a broken server and compare the findings with its row."""
-    async with serve(row.module, row.load(), transport) as target:
-        examined = await examine(target, transport, revision)
+    if not row.class_name:
+        examined = await examine(Target(command=row.command), transport, revision)
+    else:
+        async with serve(row.module, row.load(), transport) as target:
+            examined = await examine(target, transport, revision)
     return examined, find_problems(row, transport, revision, examined)
 
 

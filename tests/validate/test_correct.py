@@ -17,6 +17,7 @@ from tests.validate.correct.table import unusual as command_of
 from tests.validate.examine import examine, serve
 from tests.validate.servers.core import LEGACY, MODERN
 from tests.validate.servers.features import Server
+from tests.validate.servers.http import HttpServer
 
 pytestmark = pytest.mark.slow
 
@@ -29,13 +30,22 @@ UNUSUAL = [
 ]
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http", "sse"])
-def test_the_base_server_has_the_full_score(transport: str) -> None:
+class EventStreams(HttpServer):
+    """Answers every request of a session with an event stream."""
+
+    prefers_events = True
+
+
+@pytest.mark.parametrize(
+    ("server", "transport"),
+    [(Server, "stdio"), (Server, "http"), (Server, "sse"), (EventStreams, "http")],
+)
+def test_the_base_server_has_the_full_score(server: type[Server], transport: str) -> None:
     revisions = {"stdio": REVISIONS, "http": REVISIONS[1:], "sse": REVISIONS[:1]}[transport]
     row = Correct("base", (), revisions)
 
     async def check(revision: str) -> list[str]:
-        async with serve(Server.__module__, Server, transport) as target:
+        async with serve(server.__module__, server, transport) as target:
             examined = await examine(target, transport, revision)
         assert examined.score is None or examined.score.coverage >= 0.95
         return [f"{revision} {each}" for each in find_false_findings(row, examined)]

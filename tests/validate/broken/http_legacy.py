@@ -208,6 +208,14 @@ class NoResponseOnStream(HttpServer):
         await super().send_events(stream, connection, session, position)
 
 
+class EventsWithoutJson(HttpServer):
+    """Sends events whose data is no message."""
+
+    def format_event(self, stream, position, data):
+        event = super().format_event(stream, position, data)
+        return b"data: a step is done\n\n" + event if b"notifications/progress" in data else event
+
+
 class NoPrimingEvent(HttpServer):
     """Streams begin without an event that could be resumed from."""
 

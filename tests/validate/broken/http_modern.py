@@ -109,6 +109,17 @@ class ParameterMismatchAccepted(HttpServer):
             super().check_parameter(request, header, value)
 
 
+class ParameterBase64Unchecked(HttpServer):
+    """Accepts a `Mcp-Param-*` in base64 that cannot be decoded."""
+
+    def check_parameter(self, request, header, value):
+        try:
+            super().check_parameter(request, header, value)
+        except RpcError as error:
+            if "base64" not in error.message:
+                raise
+
+
 class NullParameterExpected(HttpServer):
     """Requires `Mcp-Param-*` for arguments that are absent."""
 
