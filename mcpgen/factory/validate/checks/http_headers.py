@@ -198,15 +198,17 @@ async def check_refusal(probe: Probe) -> Outcome:
     others: list[_Attempt] = []
     for experiment in (_wrong_methods, _wrong_names, _wrong_parameters):
         others += await probe.once(experiment)
-    has_earlier = any(it < "2025-06-18" for it in probe.known.supported)
+    supported = probe.known.supported
+    has_earlier = any(it < "2025-06-18" for it in supported)
     for it in (*versions, *others):
         if not _is_refused(it.reply):
             continue
         # It may be read as a request of 2025-03-26.
         if it in versions and it.fault == "missing" and has_earlier:
             continue
-        # Which of the two errors comes first is not defined.
-        if it in versions and it.fault == "other" and it.reply.code == _UNSUPPORTED_VERSION:
+        # The rules of the version in the header may apply, or its refusal comes first.
+        is_unsupported = it.reply.code == _UNSUPPORTED_VERSION
+        if it in versions and it.fault == "other" and (_EARLIER in supported or is_unsupported):
             continue
         if it.reply.status != 400 or it.reply.code != _MISMATCH:
             return fail(
