@@ -438,6 +438,8 @@ async def check_authorization_server(probe: Probe) -> Outcome:
             "GET", url=f"{target.scheme}://{target.netloc}{path}", timeout_seconds=5.0
         )
         evidence += [exchange.request, exchange.response]
+        if exchange.status in {401, 403}:
+            return cannot_decide(f"`{path}` needs a token itself", evidence)
         if exchange.status not in {404, 405, 410}:
             return succeed()
     return fail(
