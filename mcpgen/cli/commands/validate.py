@@ -163,7 +163,7 @@ def _run(
         if not official or validation.trouble_kind:
             return validation, []
         progress("the official suite")
-        return validation, await run_official(target, validation.revisions)
+        return validation, await run_official(target, validation.capabilities)
 
     try:
         return asyncio.run(examine())

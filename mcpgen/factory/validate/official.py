@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcpgen.factory.validate.hosting import host
 from mcpgen.factory.wire.targets import Target
+from mcpgen.jsonschema.types import JsonObject
 
 PACKAGE: Final = "@modelcontextprotocol/conformance"
 VERSION: Final = "0.2.0-alpha.12"
@@ -21,15 +22,30 @@ _MIN_NODE: Final = 22
 _LOCAL: Final = Path("node_modules")
 _SCENARIO_SECONDS: Final = 60
 _PASSED: Final = frozenset({"SUCCESS", "SKIPPED", "INFO"})
-# Scenarios that need no tools, prompts or resources of a fixture, and the revisions that have them.
-_LEGACY: Final = ("2025-06-18", "2025-11-25")
-SCENARIOS: Final[Mapping[str, Sequence[str]]] = {
-    "server-initialize": _LEGACY,
-    "ping": _LEGACY,
-    "tools-list": (*_LEGACY, "2026-07-28"),
-    "dns-rebinding-protection": ("2025-11-25", "2026-07-28"),
-    "server-sse-multiple-streams": ("2025-11-25", "2026-07-28"),
-}
+_HANDSHAKE: Final = ("2025-06-18", "2025-11-25")
+_ALL: Final = (*_HANDSHAKE, "2026-07-28")
+_NEWEST: Final = ("2025-11-25", "2026-07-28")
+
+
+class Scenario(NamedTuple):
+    """A scenario that needs nothing of the suite's own fixture, but possibly a capability."""
+
+    name: str
+    revisions: Sequence[str]
+    capability: str = ""
+
+
+SCENARIOS: Final = (
+    Scenario("server-initialize", _HANDSHAKE),
+    Scenario("ping", _HANDSHAKE),
+    Scenario("logging-set-level", _HANDSHAKE, "logging"),
+    Scenario("tools-list", _ALL, "tools"),
+    Scenario("resources-list", _ALL, "resources"),
+    Scenario("prompts-list", _ALL, "prompts"),
+    Scenario("sep-2164-resource-not-found", ("2026-07-28",), "resources"),
+    Scenario("dns-rebinding-protection", _NEWEST),
+    Scenario("server-sse-multiple-streams", _NEWEST),
+)
 
 
 class OfficialSuiteError(Exception):
@@ -56,8 +72,12 @@ class ScenarioResult:
         return self.counts.get("SUCCESS", 0) > 0 and self.counts.keys() <= _PASSED
 
 
-async def run_official(target: Target, revisions: Sequence[str]) -> list[ScenarioResult]:
-    """Run the scenarios that apply to any server, for supported revisions, over Streamable HTTP.
+async def run_official(
+    target: Target, capabilities: Mapping[str, JsonObject]
+) -> list[ScenarioResult]:
+    """Run the scenarios that apply to a server over Streamable HTTP.
+
+    `capabilities` are those of the server by supported revision.
 
     Raises:
         OfficialSuiteError: Node or the suite is missing, or the target is a command.
@@ -69,10 +89,11 @@ async def run_official(target: Target, revisions: Sequence[str]) -> list[Scenari
         # One scenario tells `localhost` from its address.
         url = targets["http"].url.replace("127.0.0.1", "localhost")
         return [
-            await _run_scenario(program, url, name, revision)
-            for name, known in SCENARIOS.items()
-            for revision in known
-            if revision in revisions
+            await _run_scenario(program, url, scenario.name, revision)
+            for scenario in SCENARIOS
+            for revision in scenario.revisions
+            if revision in capabilities
+            and (not scenario.capability or scenario.capability in capabilities[revision])
         ]
 
 

@@ -28,6 +28,7 @@ from mcpgen.factory.wire.connection import (
 from mcpgen.factory.wire.frames import Recording
 from mcpgen.factory.wire.session import REVISIONS
 from mcpgen.factory.wire.targets import Target
+from mcpgen.jsonschema.types import JsonObject
 
 CHECK_SECONDS: Final = 40.0
 EXAMINATION_SECONDS: Final = 120.0  # of one revision; a server that answers needs a tenth of it
@@ -55,6 +56,7 @@ class Validation:
 
     target: str
     results: list[Result] = field(default_factory=list)
+    capabilities: dict[str, JsonObject] = field(default_factory=dict)  # of the server, by revision
     unsupported: dict[str, str] = field(default_factory=dict)  # revision: how it was declined
     trouble: str = ""
     trouble_kind: str = ""  # "unreachable" or "unauthorized"
@@ -86,17 +88,20 @@ async def validate(
                 found = await negotiate(hosted, transport)
                 known.supported = frozenset(found.supported)
                 gate = asyncio.Semaphore(_AT_ONCE if transport == "stdio" else 1)
-                examinations = []
+                examinations: dict[str, _Examination] = {}
                 for revision in sorted(revisions, reverse=True):
                     if revision in found.examined:
-                        examination = _Examination(
+                        examinations[revision] = _Examination(
                             hosted, revision, transport, options or ProbeOptions(), known
                         )
-                        examinations.append(examination.run(gate, progress))
                     else:
                         validation.unsupported.setdefault(revision, found.declined[revision])
-                for results in await asyncio.gather(*examinations):
+                for results in await asyncio.gather(
+                    *(examination.run(gate, progress) for examination in examinations.values())
+                ):
                     validation.results += results
+                for revision, examination in examinations.items():
+                    validation.capabilities[revision] = examination.probe.capabilities
     except UnreachableError as error:
         validation.trouble, validation.trouble_kind = str(error), "unreachable"
     except UnauthorizedError as error:
