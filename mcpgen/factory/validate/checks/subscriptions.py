@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -45,18 +46,23 @@ class Subscription:
 
 
 async def _listen(probe: Probe) -> Subscription:
-    asked: JsonObject = {
-        name: True for capability, name in _FILTERS.items() if probe.declares(capability)
-    }
+    # One kind alone, so that a server which sends others is noticed.
+    kinds = [name for capability, name in _FILTERS.items() if probe.declares(capability)]
+    asked: JsonObject = dict.fromkeys(kinds[:1], True)
     uris = [it["uri"] for it in probe.resources if isinstance(it.get("uri"), str)]
     if probe.declares("resources.subscribe") and uris:
-        asked["resourceSubscriptions"] = uris[:1]
+        asked = {"resourceSubscriptions": uris[:1]}
     session = await probe.get_session()
     connection = session.connection
     since = len(connection.received)
-    pending = await session.start(
-        "subscriptions/listen", {"notifications": asked}, request_id=_LISTEN_ID
-    )
+    try:
+        async with asyncio.timeout(session.timeout_seconds):
+            pending = await session.start(
+                "subscriptions/listen", {"notifications": asked}, request_id=_LISTEN_ID
+            )
+    except TimeoutError:  # over HTTP, a server that acknowledges nothing sends not even a head
+        sent = [frame for frame in probe.frames if frame.method == "subscriptions/listen"]
+        return Subscription(sent[-1], asked, [])
     await connection.wait_for(lambda _frame: True, session.timeout_seconds, since)
     await session.request("server/discover")
     await connection.wait_for(lambda _frame: False, _SETTLE_SECONDS)

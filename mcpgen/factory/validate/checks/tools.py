@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mcpgen.factory.validate.checks.calls import (
+    CALL_SECONDS,
     call_tools,
     call_tools_wrongly,
 )
@@ -199,6 +200,8 @@ async def check_calls(probe: Probe) -> Outcome:
                 f"the listed tool `{call.name}` was refused with the error -32601",
                 call.reply.frames,
             )
+        if call.reply.response is None and call.seconds < CALL_SECONDS / 2:
+            return fail(f"the call of `{call.name}` ended without a response", call.reply.frames)
     answered = [call for call in calls.made if call.reply.response is not None]
     if not answered:
         return cannot_decide("no call was answered in time", calls.made[0].reply.frames)
