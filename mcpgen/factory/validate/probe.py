@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 from mcpgen.factory.wire.connection import Connection, ConnectionLostError
 from mcpgen.factory.wire.frames import Frame, Recording
 from mcpgen.factory.wire.http import HttpConnection
-from mcpgen.factory.wire.session import MODERN, Answer, Reply, Session
+from mcpgen.factory.wire.session import LEGACY_REVISIONS, MODERN, Answer, Reply, Session
 from mcpgen.factory.wire.sse import SseConnection
 from mcpgen.factory.wire.stdio import StdioConnection
 from mcpgen.factory.wire.targets import Target
@@ -187,11 +187,30 @@ class Probe:
             self.known.read_only |= {
                 str(it.get("name")) for it in self.tools if _says_read_only(it)
             }
+            if self.revision == LEGACY_REVISIONS[0] and not self.known.read_only:
+                await self._learn_read_only()
         if self.declares("resources"):
             self.resources = await self._list("resources/list", "resources")
             self.templates = await self._list("resources/templates/list", "resourceTemplates")
         if self.declares("prompts"):
             self.prompts = await self._list("prompts/list", "prompts")
+
+    async def _learn_read_only(self) -> None:
+        """Ask for the annotations of tools, which this revision lacks, under a later one."""
+        later = LEGACY_REVISIONS[-1]
+        transport = _TRANSPORTS[self.transport]
+        connection = await transport.open(self.target, self.recording, later)
+        session = Session(connection, later, timeout_seconds=self.options.timeout_seconds)
+        try:
+            await session.open(START_SECONDS)
+            tools, _ = await session.list_all("tools/list", "tools")
+        except ConnectionLostError:
+            return
+        finally:
+            await self._close_session(session)
+        for tool in tools:
+            if isinstance(tool, dict) and _says_read_only(tool):
+                self.known.read_only.add(str(tool.get("name")))
 
     async def list_again(self) -> dict[str, list[JsonObject]]:
         """Return the items of each list as another connection sees them, by method."""

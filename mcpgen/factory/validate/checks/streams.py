@@ -16,7 +16,7 @@ from mcpgen.factory.validate.checks.posts import (
 )
 from mcpgen.factory.validate.probe import Probe
 from mcpgen.factory.wire.connection import Pending
-from mcpgen.factory.wire.session import Session
+from mcpgen.factory.wire.session import META_PREFIX, Session
 from mcpgen.jsonschema.types import JsonObject
 
 _CALLS: Final = 3
@@ -63,8 +63,9 @@ async def collect_streams(probe: Probe) -> Streams:
                 found.gets.append(await http_connection(each).open_stream())
         found.posts.append(await session.start(callable_probe(probe)))
         calls = await _choose_calls(probe)
+        wants_logs = probe.is_modern and probe.declares("logging")
         for call in calls:
-            found.posts.append(await _start_call(session, call))
+            found.posts.append(await _start_call(session, call, wants_logs=wants_logs))
         if probe.declares("tools"):
             found.posts.append(await session.start("tools/list"))
         for pending in found.posts:
@@ -90,11 +91,13 @@ async def _choose_calls(probe: Probe) -> list[Call]:
     return complete[:_CALLS]
 
 
-async def _start_call(session: Session, call: Call) -> Pending:
+async def _start_call(session: Session, call: Call, *, wants_logs: bool) -> Pending:
     params: JsonObject = {"name": call.name, "arguments": call.arguments}
     number = session.connection.number
-    token = f"stream-{number}-{session.last_id + 1}"
-    return await session.start("tools/call", params, meta={"progressToken": token})
+    meta = {"progressToken": f"stream-{number}-{session.last_id + 1}"}
+    if wants_logs:
+        meta[f"{META_PREFIX}logLevel"] = "debug"
+    return await session.start("tools/call", params, meta=meta)
 
 
 async def _replay(session: Session, found: Streams) -> None:
