@@ -147,6 +147,8 @@ def lint(
     _show(printer, report, with_matrix=matrix)
     if sarif is not None:
         _write_sarif(sarif, report)
+    if package is not None and not (dry_run or diff):
+        _write_evidence(printer, package, report, settings)
     if package is not None and (fix or dry_run or diff):
         return _fix(printer, package, report, writes=fix and not (dry_run or diff))
     return printer.finish(Outcome.FINDINGS if report.has_findings else Outcome.DONE)
@@ -353,6 +355,24 @@ def _write_sarif(path: Path, report: Report) -> None:
         write_sarif(path, list_diagnostics(report.findings), titles)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _write_evidence(
+    printer: Printer, package: GeneratedPackage, report: Report, settings: Settings
+) -> None:
+    """Record the result with the hashes of what it was found on; a full disk is only noted."""
+    from mcpgen.factory.lint.report import collect_evidence
+    from mcpgen.pipeline.project.evidence import EVIDENCE_FOLDER, write_evidence
+
+    try:
+        write_evidence(package.directory, "lint", collect_evidence(report, settings))
+    except OSError as error:
+        printer.note(
+            "no-evidence",
+            f"cannot write {EVIDENCE_FOLDER}/lint.json: {error.strerror}",
+            why="`.mcpgen/evidence` records what was checked",
+            help="make the folder writable, and lint again",
+        )
 
 
 def _fix(printer: Printer, package: GeneratedPackage, report: Report, *, writes: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from mcpgen.factory.lint.findings import Finding
 from mcpgen.factory.lint.glama import ToolGrade, format_grade_json
 from mcpgen.factory.lint.matrix import format_matrix_json
 from mcpgen.factory.lint.run import Report
+from mcpgen.factory.lint.settings import Settings
 
 _SHOWN = 3  # of equal findings of different tools
 
@@ -64,6 +66,21 @@ def collect_facts(report: Report, *, with_matrix: bool) -> dict[str, Any]:
     if with_matrix:
         facts["matrix"] = format_matrix_json(report.matrix)
     return facts
+
+
+def collect_evidence(report: Report, settings: Settings) -> dict[str, Any]:
+    """Return what `.mcpgen/evidence/lint.json` records of a run."""
+    counts = Counter(finding.severity.value for finding in report.findings)
+    rules = Counter(finding.rule for finding in report.findings)
+    return {
+        "result": "failed" if report.has_findings else "passed",
+        "findings": dict(sorted(counts.items())),
+        "rules": dict(sorted(rules.items())),
+        "portable": settings.is_portable,
+        "clients": sorted(settings.clients),
+        "token_cost": report.listing.token_cost,
+        "budget": settings.budget,
+    }
 
 
 def _format_clients(finding: Finding) -> dict[str, Any]:

@@ -12,13 +12,15 @@ from tests.docs.generated.commands import command_reference, server_help
 from tests.docs.generated.diagnostics import diagnostics_reference
 from tests.docs.generated.handler_api import handler_api
 from tests.docs.generated.keys import key_tables
-from tests.docs.generated.requirements import requirement_tables
+from tests.docs.generated.lint import lint_clients, lint_rules
 from tests.docs.generated.server_settings import setting_tables
 
 BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "commands": command_reference,
     "diagnostics": diagnostics_reference,
     "handler-api": handler_api,
+    "lint-clients": lint_clients,
+    "lint-rules": lint_rules,
     "manifest-keys": lambda: key_tables(Manifest),
     "requirements": requirement_tables,
     "server-help": server_help,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -49,8 +50,11 @@ def report_of(capsys: pytest.CaptureFixture[str], *words: str, code: int) -> dic
 @pytest.mark.parametrize(
     "example", sorted(path.parent.name for path in EXAMPLES.glob("*/mcpgen.yaml"))
 )
-def test_examples_are_clean(example: str, capsys: pytest.CaptureFixture[str]) -> None:
-    report = report_of(capsys, str(EXAMPLES / example), code=0)
+def test_examples_are_clean(
+    example: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = shutil.copytree(EXAMPLES / example, tmp_path / example)
+    report = report_of(capsys, str(copy), code=0)
     assert {each["severity"] for each in report["findings"]} <= {"note"}
 
 
@@ -74,10 +78,10 @@ def test_a_running_server_is_examined(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_hand_written_tools_are_examined_by_starting_the_server(
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = str(EXAMPLES / "everything-mcp")
-    report = report_of(capsys, folder, "--start", code=1)
+    folder = shutil.copytree(EXAMPLES / "everything-mcp", tmp_path / "everything-mcp")
+    report = report_of(capsys, str(folder), "--start", code=1)
     assert len(report["tools"]) > 10
     assert "unlisted-tools" not in {each["rule"] for each in report["findings"]}
 
@@ -238,3 +242,20 @@ def test_a_file_that_has_no_pins_is_a_usage_error(
     (tmp_path / "pins.json").write_text(content)
     assert run(["lint", str(petstore), "--pins", str(tmp_path / "pins.json")]) == 2
     assert "pins" in capsys.readouterr().err
+
+
+def test_the_result_is_recorded_with_the_hashes_of_its_inputs(
+    petstore: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = petstore / ".mcpgen" / "evidence" / "lint.json"
+    run(["lint", str(petstore), "--diff"])
+    assert not path.exists()
+    capsys.readouterr()
+    report = report_of(capsys, str(petstore), "--targets", "cursor", code=1)
+    evidence = json.loads(path.read_text())
+    assert (evidence["check"], evidence["result"]) == ("lint", "failed")
+    assert evidence["clients"] == ["cursor"]
+    assert sum(evidence["rules"].values()) == len(report["findings"])
+    assert evidence["inputs"]["lock"]
+    report_of(capsys, str(petstore), code=0)
+    assert json.loads(path.read_text())["result"] == "passed"
