@@ -21,11 +21,12 @@ _USAGE: Final = re.compile(
     r"|use|used|helps?|need|needs|rather|otherwise|see|such as|e\.g)\b",
     re.IGNORECASE,
 )
-_TAG: Final = re.compile(
-    r"</?(?:a|b|blockquote|br|code|div|em|h[1-6]|hr|i|img|li|ol|p|pre|script|span|strong|style|sub"
-    r"|sup|table|tbody|td|th|thead|tr|u|ul)(?:\s[^<>]{0,300})?/?>",
-    re.IGNORECASE,
+_ELEMENTS: Final = (
+    "a|b|blockquote|br|code|div|em|h[1-6]|hr|i|img|li|ol|p|pre|script|span|strong|style|sub|sup|table"
+    "|tbody|td|th|thead|tr|u|ul"
 )
+# `<Code>` is XML, which a text may be about.
+_TAG: Final = re.compile(rf"</?(?:{_ELEMENTS}|{_ELEMENTS.upper()})(?:\s[^<>]{{0,300}})?/?>")
 _CELL: Final = r"[ \t]*:?-{3,}:?[ \t]*"
 _TABLE: Final = re.compile(rf"^[ \t]*\|?{_CELL}(?:\|{_CELL})+\|?[ \t]*$", re.MULTILINE)
 _CODE: Final = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)

@@ -187,7 +187,8 @@ def _has_target(schema: JsonObject, reference: str) -> bool:
 
 def _check_depth(name: str, schema: JsonObject) -> Iterator[Finding]:
     """Count levels of objects and arrays; the arguments themselves are none."""
-    depth = max(node.depth for node in iterate_schemas(schema)) - 1
+    depths = [node.depth for node in iterate_schemas(schema) if _says_something(node.schema)]
+    depth = max(depths, default=0) - 1
     if depth > MAX_DEPTH:
         yield flag(
             "schema-size",
@@ -196,6 +197,11 @@ def _check_depth(name: str, schema: JsonObject) -> Iterator[Finding]:
             tokens=("inputSchema",),
             detail="too deep",
         )
+
+
+def _says_something(schema: JsonSchema) -> bool:
+    """Return whether a model has to fill in something certain, and not just any JSON."""
+    return isinstance(schema, dict) and not schema.keys() <= {"title", "description", "default"}
 
 
 def _check_node(name: str, node: Subschema) -> Iterator[Finding]:

@@ -144,6 +144,7 @@ def test_a_clean_project_is_not_even_planned(petstore: Path) -> None:
         ("list_big_red_pets", 13, {"list_red_pets"}, "list_pets"),
         ("list_big_red_pets", 8, set(), ""),
         ("pets", 3, set(), ""),
+        ("list_big_pets", 12, {"list_pets"}, ""),
     ],
 )
 def test_names_lose_words_but_not_the_first_and_the_last(

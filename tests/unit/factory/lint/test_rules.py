@@ -86,7 +86,9 @@ VIOLATIONS: list[tuple[str, Case, Case]] = [  # a violation, and what is nearly 
     (
         "description-markup",
         one(description=f"{DESCRIPTION} <br> See below."),
-        one(description=f"{DESCRIPTION} Accepts `<br>`, and a <pet_id> if x < y and y > z."),
+        one(
+            description=f"{DESCRIPTION} Accepts `<br>`, a <Code> and a <pet_id> if x < y and y > z."
+        ),
     ),
     (
         "description-markup",
@@ -261,7 +263,14 @@ def test_findings_point_into_the_tool() -> None:
 def test_over_a_hundred_tools_are_an_error(count: int, severity: Severity) -> None:
     case = many(count)
     found = find_all(*case.pop("tools"), **case)
-    assert [each.severity for each in found if each.rule == "too-many-tools"] == [severity]
+    (finding,) = [each for each in found if each.rule == "too-many-tools"]
+    assert finding.severity is severity
+    assert finding.message.endswith(f"(limit: {40 if count == 100 else 100})")
+
+
+def test_both_bounds_have_to_be_stated() -> None:
+    schema = {"type": "integer", "minimum": 2, "maximum": 50, "description": "At most 50."}
+    assert rules_of(argument(schema)) == {"bounds-in-words"}
 
 
 @pytest.mark.parametrize(
@@ -269,6 +278,7 @@ def test_over_a_hundred_tools_are_an_error(count: int, severity: Severity) -> No
     [
         (make_tool("getPet"), Severity.WARNING),  # VS Code warns
         (make_tool("get.pet"), Severity.ERROR),  # Codex rejects all tools
+        (make_tool(inputSchema=make_arguments(**{"a[]": TEXT})), Severity.ERROR),  # dropped
         (make_tool(inputSchema={**make_arguments(), "$schema": "x"}), Severity.WARNING),  # an API
     ],
 )
@@ -413,6 +423,13 @@ def test_the_strict_profile_has_no_composition() -> None:
 )
 def test_definitions_of_any_shape_can_be_examined(tool: Any) -> None:
     assert find_all(tool, targets=("all", "strict"))
+
+
+def test_any_json_below_the_depth_limit_is_no_level() -> None:
+    cut: Any = {"type": "array", "items": {"description": "Any JSON value."}}
+    for _ in range(5):
+        cut = {"type": "object", "properties": {"a": cut}}
+    assert "schema-size" not in rules_of(argument(cut))
 
 
 def test_a_very_deep_schema_can_be_examined() -> None:
