@@ -67,7 +67,7 @@ def _fold_slowly(text: str) -> tuple[str, tuple[int, ...]]:
     characters: list[str] = []
     offsets: list[int] = []
     pending_space = -1
-    for offset, part in _decoded_parts(text):
+    for offset, part in _decode_entities(text):
         if part.isspace():
             pending_space = offset if pending_space < 0 else pending_space
             continue
@@ -87,7 +87,7 @@ def _fold_slowly(text: str) -> tuple[str, tuple[int, ...]]:
     return folded, tuple(offsets)
 
 
-def _decoded_parts(text: str) -> Iterator[tuple[int, str]]:
+def _decode_entities(text: str) -> Iterator[tuple[int, str]]:
     """Yield characters with their offsets; a character reference yields what it stands for."""
     position = 0
     for entity in _ENTITY.finditer(text) if "&" in text else ():
