@@ -222,9 +222,11 @@ class MessageBeforeAcknowledgement(Server):
     """Sends a change before it acknowledges the subscription."""
 
     def acknowledge(self, call, wanted):
+        params = {"_meta": self.get_subscription_meta(call)}
         if wanted.get("toolsListChanged"):
-            params = {"_meta": self.get_subscription_meta(call)}
             yield self.notify("notifications/tools/list_changed", params)
+        for uri in wanted.get("resourceSubscriptions", ()):
+            yield self.notify("notifications/resources/updated", {**params, "uri": uri})
         yield from super().acknowledge(call, wanted)
 
 
