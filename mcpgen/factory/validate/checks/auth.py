@@ -288,6 +288,13 @@ class _Metadata:
     exchanges: list[Exchange]
     document: JsonObject | None
     elsewhere: str = ""  # an address on another server, which is not asked
+    has_issuer: bool = False  # the server has the metadata of an authorization server
+
+    @property
+    def is_oauth(self) -> bool:
+        """Whether something shows that tokens come from an authorization server."""
+        is_named = "resource_metadata" in self.challenge
+        return is_named or self.document is not None or self.has_issuer
 
     @property
     def evidence(self) -> list[Frame]:
@@ -319,7 +326,12 @@ async def _find_metadata(probe: Probe) -> _Metadata:
         message = exchange.response.message
         if exchange.status == 200 and isinstance(message, dict):
             return _Metadata(challenge, exchanges, message)
-    return _Metadata(challenge, exchanges, None)
+    issuer = await connection.fetch(
+        "GET", url=f"{origin}{_AUTHORIZATION_SERVER}", timeout_seconds=5.0
+    )
+    document = issuer.response.message
+    has_issuer = issuer.status == 200 and isinstance(document, dict) and "issuer" in document
+    return _Metadata(challenge, exchanges, None, has_issuer=has_issuer)
 
 
 def _is_same_host(url: str, other: str) -> bool:
@@ -331,14 +343,35 @@ def _is_same_host(url: str, other: str) -> bool:
     return (first.hostname, first.port) == (second.hostname, second.port)
 
 
-async def _require_protection(probe: Probe) -> Outcome | None:
+async def _find_reason_to_skip(probe: Probe) -> Outcome | None:
+    """Return why the rules of OAuth do not apply; None if they do."""
     bare = await probe.once(_ask_without_token)
-    return None if bare.is_protected else skip(_OPEN)
+    if not bare.is_protected:
+        return skip(_OPEN)
+    # A server and its clients may agree on tokens of another kind (Base Protocol, "Auth").
+    if not (await probe.once(_find_metadata)).is_oauth:
+        return skip("nothing shows that tokens come from an authorization server")
+    return None
+
+
+async def check_follows_mcp(probe: Probe) -> Outcome:
+    """A client that has no token finds out where to get one."""
+    bare = await probe.once(_ask_without_token)
+    if not bare.is_protected:
+        return skip(_OPEN)
+    found = await probe.once(_find_metadata)
+    if not found.is_oauth:
+        return fail(
+            "HTTP 401 comes without `resource_metadata`, and there is no metadata of the protected"
+            " resource: clients cannot fetch a token",
+            [*bare.opening.frames, *found.evidence],
+        )
+    return succeed()
 
 
 async def check_metadata(probe: Probe) -> Outcome:
     """The metadata of the protected resource names an authorization server."""
-    if (outcome := await _require_protection(probe)) is not None:
+    if (outcome := await _find_reason_to_skip(probe)) is not None:
         return outcome
     found = await probe.once(_find_metadata)
     if found.elsewhere:
@@ -357,7 +390,7 @@ async def check_metadata(probe: Probe) -> Outcome:
 
 async def check_metadata_resource(probe: Probe) -> Outcome:
     """The metadata is that of this server."""
-    if (outcome := await _require_protection(probe)) is not None:
+    if (outcome := await _find_reason_to_skip(probe)) is not None:
         return outcome
     found = await probe.once(_find_metadata)
     if found.document is None:
@@ -376,7 +409,7 @@ async def check_metadata_resource(probe: Probe) -> Outcome:
 
 async def check_metadata_in_challenge(probe: Probe) -> Outcome:
     """The challenge names the metadata."""
-    if (outcome := await _require_protection(probe)) is not None:
+    if (outcome := await _find_reason_to_skip(probe)) is not None:
         return outcome
     found = await probe.once(_find_metadata)
     if "resource_metadata" not in found.challenge:
@@ -387,7 +420,7 @@ async def check_metadata_in_challenge(probe: Probe) -> Outcome:
 
 async def check_metadata_discoverable(probe: Probe) -> Outcome:
     """The challenge names the metadata, or it is at a well-known path."""
-    if (outcome := await _require_protection(probe)) is not None:
+    if (outcome := await _find_reason_to_skip(probe)) is not None:
         return outcome
     found = await probe.once(_find_metadata)
     if "resource_metadata" in found.challenge or found.document is not None:
@@ -401,7 +434,7 @@ async def check_metadata_discoverable(probe: Probe) -> Outcome:
 
 async def check_challenge_scope(probe: Probe) -> Outcome:
     """The challenge names the scopes that are needed."""
-    if (outcome := await _require_protection(probe)) is not None:
+    if (outcome := await _find_reason_to_skip(probe)) is not None:
         return outcome
     challenge = (await probe.once(_find_metadata)).challenge
     if not challenge:
@@ -414,7 +447,7 @@ async def check_challenge_scope(probe: Probe) -> Outcome:
 
 async def check_offline_access(probe: Probe) -> Outcome:
     """Neither the challenge nor the metadata names the scope `offline_access`."""
-    if (outcome := await _require_protection(probe)) is not None:
+    if (outcome := await _find_reason_to_skip(probe)) is not None:
         return outcome
     found = await probe.once(_find_metadata)
     supported = (found.document or {}).get("scopes_supported")
@@ -428,8 +461,9 @@ async def check_offline_access(probe: Probe) -> Outcome:
 
 async def check_authorization_server(probe: Probe) -> Outcome:
     """The server has the metadata of its authorization server, or the default endpoints."""
-    if (outcome := await _require_protection(probe)) is not None:
-        return outcome
+    bare = await probe.once(_ask_without_token)
+    if not bare.is_protected:
+        return skip(_OPEN)
     connection = http_connection(await probe.shared())
     target = urlsplit(probe.target.url)
     evidence: list[Frame] = []
@@ -485,6 +519,7 @@ ACTIVE: Mapping[str, ActiveCheck] = {
     "invalid-token-refused": check_bad_tokens_refused,
     "invalid-token-status": check_bad_tokens_status,
     "token-in-query-refused": check_token_in_query,
+    "authorization-follows-mcp": check_follows_mcp,
     "resource-metadata": check_metadata,
     "resource-metadata-of-server": check_metadata_resource,
     "resource-metadata-in-challenge": check_metadata_in_challenge,

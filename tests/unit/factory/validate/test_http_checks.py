@@ -343,6 +343,18 @@ class Undiscoverable(NoChallenge):
         return web.Response(status=404)
 
 
+class MetadataNotFound(Protected):
+    def serve_metadata(self, sent: Sent) -> web.Response:
+        return web.Response(status=404)
+
+
+class IssuerOnly(NoChallenge):
+    def serve_metadata(self, sent: Sent) -> web.Response:
+        if sent.path == "/.well-known/oauth-authorization-server":
+            return web.json_response({"issuer": "https://auth.example.com"})
+        return web.Response(status=404)
+
+
 class NoScope(Protected):
     scope = ""
 
@@ -370,8 +382,9 @@ TOKEN_FAULTS: list[tuple[type[Proxy], str, str]] = [
     (SessionAsCredential, LEGACY, "session-is-no-credential"),
     (OpenDiscovery, MODERN, "token-required-everywhere"),
     (NoChallenge, "2025-06-18", "resource-metadata-in-challenge"),
-    (Undiscoverable, LEGACY, "resource-metadata-discoverable"),
-    (Undiscoverable, LEGACY, "resource-metadata"),
+    (Undiscoverable, LEGACY, "authorization-follows-mcp"),
+    (IssuerOnly, LEGACY, "resource-metadata-discoverable"),
+    (MetadataNotFound, LEGACY, "resource-metadata"),
     (NoAuthorizationServer, MODERN, "resource-metadata"),
     (OtherResource, MODERN, "resource-metadata-of-server"),
     (NoScope, LEGACY, "challenge-scope"),
@@ -395,6 +408,11 @@ def test_a_fault_is_found(
 def test_the_metadata_may_be_at_a_well_known_path_only(upstream: str) -> None:
     outcome = check(NoChallenge, upstream, LEGACY, "resource-metadata-discoverable")
     assert outcome.verdict is Verdict.PASS, outcome
+
+
+def test_tokens_without_authorization_server_need_no_metadata(upstream: str) -> None:
+    outcome = check(Undiscoverable, upstream, LEGACY, "resource-metadata")
+    assert outcome.verdict is Verdict.NOT_APPLICABLE, outcome
 
 
 def validated(proxy: type[Proxy], upstream: str, token: str = TOKEN) -> Validation:
