@@ -20,7 +20,7 @@ from mcpgen.factory.wire.targets import Target
 from mcpgen.jsonschema.types import JsonObject
 
 # A server of earlier revisions may leave `server/discover` unanswered.
-_MODERN_SECONDS: Final = 5.0
+_MODERN_SECONDS: Final = 10.0
 _AT_ONCE: Final = 2
 _MODERN_MEMBERS: Final[dict[str, set[str]]] = {
     "server/discover": {"supportedVersions", "resultType"},
