@@ -15,7 +15,7 @@ from mcpgen.factory.validate.checks.kinds import ActiveCheck, PassiveCheck
 from mcpgen.factory.validate.checks.posts import (
     EVENT_STREAM,
     JSON,
-    callable_probe,
+    choose_method,
     content_type,
     describe_status,
     http_connection,
@@ -59,7 +59,7 @@ async def _send_foreign_origins(probe: Probe) -> _Origins:
         {"Origin": FOREIGN_ORIGIN},
         {"Origin": f"http://{host}", "Host": host},
     ):
-        message = session.message(callable_probe(probe), None, session.next_id())
+        message = session.message(choose_method(probe), None, session.next_id())
         replies.append(await post(session, message, changes))
     return _Origins(*replies)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import enum
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from mcpgen.factory.validate.checks.calls import Call, call_tools
 from mcpgen.factory.validate.checks.kinds import ActiveCheck, PassiveCheck
@@ -30,7 +31,17 @@ _METHOD: Final = "Mcp-Method"
 _NAME: Final = "Mcp-Name"
 _BAD_BASE64: Final = "=?base64?%%%?="
 _EARLIER: Final = "2025-11-25"
-Fault = Literal["missing", "other", "malformed", "case"]
+
+
+class Fault(enum.Enum):
+    """What is wrong with a header."""
+
+    MISSING = enum.auto()
+    OTHER = enum.auto()  # not the value of the body
+    MALFORMED = enum.auto()
+    CASE = enum.auto()  # the value of the body in other case
+
+
 _NO_PARAMETERS: Final = "no tool that was called has an argument with `x-mcp-header`"
 
 
@@ -66,7 +77,7 @@ def _is_refused(reply: Reply) -> bool:
     return reply.result is None and (reply.status >= 400 or reply.error is not None)
 
 
-async def _named_requests(probe: Probe) -> list[_Request]:
+async def _find_named_requests(probe: Probe) -> list[_Request]:
     """Return a request for each kind that needs `Mcp-Name` and that the server accepts."""
     found: list[_Request] = []
     calls = await probe.once(call_tools)
@@ -93,37 +104,47 @@ def _has_required_arguments(prompt: JsonObject) -> bool:
     )
 
 
-async def _wrong_versions(probe: Probe) -> list[_Attempt]:
+async def _send_wrong_versions(probe: Probe) -> list[_Attempt]:
     session = await probe.shared()
     other = f"with `{_VERSION}: {_EARLIER}` and another version in the body"
     return [
-        _Attempt("missing", f"without `{_VERSION}`", await _send(session, _DISCOVER, {_VERSION: None})),
-        _Attempt("other", other, await _send(session, _DISCOVER, {_VERSION: _EARLIER})),
+        _Attempt(
+            Fault.MISSING,
+            f"without `{_VERSION}`",
+            await _send(session, _DISCOVER, {_VERSION: None}),
+        ),
+        _Attempt(Fault.OTHER, other, await _send(session, _DISCOVER, {_VERSION: _EARLIER})),
     ]
 
 
-async def _wrong_methods(probe: Probe) -> list[_Attempt]:
+async def _send_wrong_methods(probe: Probe) -> list[_Attempt]:
     session = await probe.shared()
     upper = _DISCOVER.method.upper()
     other = f"with `{_METHOD}: tools/list` and another method in the body"
     return [
-        _Attempt("missing", f"without `{_METHOD}`", await _send(session, _DISCOVER, {_METHOD: None})),
-        _Attempt("other", other, await _send(session, _DISCOVER, {_METHOD: "tools/list"})),
-        _Attempt("case", f"with `{_METHOD}: {upper}`", await _send(session, _DISCOVER, {_METHOD: upper})),
+        _Attempt(
+            Fault.MISSING, f"without `{_METHOD}`", await _send(session, _DISCOVER, {_METHOD: None})
+        ),
+        _Attempt(Fault.OTHER, other, await _send(session, _DISCOVER, {_METHOD: "tools/list"})),
+        _Attempt(
+            Fault.CASE,
+            f"with `{_METHOD}: {upper}`",
+            await _send(session, _DISCOVER, {_METHOD: upper}),
+        ),
     ]
 
 
-async def _wrong_names(probe: Probe) -> list[_Attempt]:
+async def _send_wrong_names(probe: Probe) -> list[_Attempt]:
     session = await probe.shared()
     found: list[_Attempt] = []
-    for request in await probe.once(_named_requests):
+    for request in await probe.once(_find_named_requests):
         values: list[tuple[Fault, str | None]] = [
-            ("missing", None),
-            ("other", "mcpgen-other-name"),
-            ("malformed", _BAD_BASE64),
+            (Fault.MISSING, None),
+            (Fault.OTHER, "mcpgen-other-name"),
+            (Fault.MALFORMED, _BAD_BASE64),
         ]
         if request.name.isascii() and request.name.swapcase() != request.name:
-            values.append(("case", request.name.swapcase()))
+            values.append((Fault.CASE, request.name.swapcase()))
         found += await _try_values(session, request, _NAME, values)
     return found
 
@@ -156,47 +177,47 @@ def _judge(attempts: Sequence[_Attempt], *faults: Fault) -> Outcome:
 async def check_version_required(probe: Probe) -> Outcome:
     """A request without the version header is refused."""
     # A server of 2025-03-26 may read it as one of that revision, which has no `server/discover`.
-    return _judge(await probe.once(_wrong_versions), "missing")
+    return _judge(await probe.once(_send_wrong_versions), Fault.MISSING)
 
 
 async def check_version_matches(probe: Probe) -> Outcome:
     """A version header unlike the body is refused."""
-    return _judge(await probe.once(_wrong_versions), "other")
+    return _judge(await probe.once(_send_wrong_versions), Fault.OTHER)
 
 
 async def check_method_required(probe: Probe) -> Outcome:
     """A request without `Mcp-Method` is refused."""
-    return _judge(await probe.once(_wrong_methods), "missing")
+    return _judge(await probe.once(_send_wrong_methods), Fault.MISSING)
 
 
 async def check_method_matches(probe: Probe) -> Outcome:
     """A `Mcp-Method` unlike the body is refused."""
-    return _judge(await probe.once(_wrong_methods), "other")
+    return _judge(await probe.once(_send_wrong_methods), Fault.OTHER)
 
 
 async def check_name_required(probe: Probe) -> Outcome:
     """A request without `Mcp-Name` is refused."""
-    return _judge(await probe.once(_wrong_names), "missing")
+    return _judge(await probe.once(_send_wrong_names), Fault.MISSING)
 
 
 async def check_name_matches(probe: Probe) -> Outcome:
     """A `Mcp-Name` unlike the body is refused."""
-    return _judge(await probe.once(_wrong_names), "other", "malformed")
+    return _judge(await probe.once(_send_wrong_names), Fault.OTHER, Fault.MALFORMED)
 
 
 async def check_values_case(probe: Probe) -> Outcome:
     """Values of headers are compared with regard to case."""
-    attempts = [*(await probe.once(_wrong_methods)), *(await probe.once(_wrong_names))]
-    if any(it.fault == "other" and not _is_refused(it.reply) for it in attempts):
+    attempts = [*(await probe.once(_send_wrong_methods)), *(await probe.once(_send_wrong_names))]
+    if any(it.fault == Fault.OTHER and not _is_refused(it.reply) for it in attempts):
         return cannot_decide("headers are not compared with the body at all")
-    return _judge(attempts, "case")
+    return _judge(attempts, Fault.CASE)
 
 
 async def check_refusal(probe: Probe) -> Outcome:
     """Wrong headers are refused with HTTP 400 and the error -32020."""
-    versions = await probe.once(_wrong_versions)
+    versions = await probe.once(_send_wrong_versions)
     others: list[_Attempt] = []
-    for experiment in (_wrong_methods, _wrong_names, _wrong_parameters):
+    for experiment in (_send_wrong_methods, _send_wrong_names, _send_wrong_parameters):
         others += await probe.once(experiment)
     supported = probe.known.supported
     has_earlier = any(it < "2025-06-18" for it in supported)
@@ -204,11 +225,11 @@ async def check_refusal(probe: Probe) -> Outcome:
         if not _is_refused(it.reply):
             continue
         # It may be read as a request of 2025-03-26.
-        if it in versions and it.fault == "missing" and has_earlier:
+        if it in versions and it.fault == Fault.MISSING and has_earlier:
             continue
         # The rules of the version in the header may apply, or its refusal comes first.
         is_unsupported = it.reply.code == _UNSUPPORTED_VERSION
-        if it in versions and it.fault == "other" and (_EARLIER in supported or is_unsupported):
+        if it in versions and it.fault == Fault.OTHER and (_EARLIER in supported or is_unsupported):
             continue
         if it.reply.status != 400 or it.reply.code != _MISMATCH:
             return fail(
@@ -236,7 +257,7 @@ async def check_header_names(probe: Probe) -> Outcome:
 async def check_name_decoded(probe: Probe) -> Outcome:
     """A `Mcp-Name` in base64 is decoded."""
     session = await probe.shared()
-    requests = await probe.once(_named_requests)
+    requests = await probe.once(_find_named_requests)
     for request in requests:
         encoded = b64encode(request.name.encode()).decode()
         reply = await _send(session, request, {_NAME: f"=?base64?{encoded}?="})
@@ -278,15 +299,15 @@ async def _find_parameters(probe: Probe) -> list[_Parameter]:
     return found
 
 
-async def _wrong_parameters(probe: Probe) -> list[_Attempt]:
+async def _send_wrong_parameters(probe: Probe) -> list[_Attempt]:
     session = await probe.shared()
     found: list[_Attempt] = []
     for it in (await probe.once(_find_parameters))[:3]:
         other = "true" if it.value is False else "false" if it.value is True else "7919"
         values: list[tuple[Fault, str | None]] = [
-            ("missing", None),
-            ("other", other),
-            ("malformed", _BAD_BASE64),
+            (Fault.MISSING, None),
+            (Fault.OTHER, other),
+            (Fault.MALFORMED, _BAD_BASE64),
         ]
         found += await _try_values(session, it.request(), it.header, values)
     return found
@@ -296,24 +317,24 @@ async def check_parameter_required(probe: Probe) -> Outcome:
     """A call without the header of an argument is refused."""
     if not await probe.once(_find_parameters):
         return skip(_NO_PARAMETERS)
-    return _judge(await probe.once(_wrong_parameters), "missing")
+    return _judge(await probe.once(_send_wrong_parameters), Fault.MISSING)
 
 
 async def check_parameter_matches(probe: Probe) -> Outcome:
     """A header unlike the argument is refused."""
     if not await probe.once(_find_parameters):
         return skip(_NO_PARAMETERS)
-    return _judge(await probe.once(_wrong_parameters), "other")
+    return _judge(await probe.once(_send_wrong_parameters), Fault.OTHER)
 
 
 async def check_parameter_characters(probe: Probe) -> Outcome:
     """A header of an argument with invalid base64 is refused."""
     if not await probe.once(_find_parameters):
         return skip(_NO_PARAMETERS)
-    attempts = await probe.once(_wrong_parameters)
-    if any(it.fault == "other" and not _is_refused(it.reply) for it in attempts):
+    attempts = await probe.once(_send_wrong_parameters)
+    if any(it.fault == Fault.OTHER and not _is_refused(it.reply) for it in attempts):
         return cannot_decide("headers are not compared with arguments at all")
-    return _judge(attempts, "malformed")
+    return _judge(attempts, Fault.MALFORMED)
 
 
 async def check_parameter_absent(probe: Probe) -> Outcome:

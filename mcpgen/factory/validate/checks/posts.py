@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from mcpgen.factory.validate.probe import Probe
 from mcpgen.factory.wire.connection import Pending
-from mcpgen.factory.wire.frames import Frame
 from mcpgen.factory.wire.http import HttpConnection
 from mcpgen.factory.wire.session import Reply, Session
 
@@ -54,14 +53,6 @@ async def post(session: Session, message: Any, changes: Mapping[str, str | None]
     return Reply(pending.request, response, pending.head)
 
 
-def with_body(pending: Pending, connection: HttpConnection) -> list[Frame]:
-    """Return a sent message and what arrived on its HTTP response, as evidence."""
-    return [
-        pending.request,
-        *(frame for frame in connection.received if frame.request is pending.request),
-    ]
-
-
 def content_type(frame_or_reply: Reply | Pending) -> str:
     """Return the media type of an HTTP response without parameters."""
     head = frame_or_reply.head
@@ -94,6 +85,6 @@ def describe_status(reply: Reply) -> str:
     )
 
 
-def callable_probe(probe: Probe) -> str:
+def choose_method(probe: Probe) -> str:
     """Return a method that every server of the revision serves, without side effect."""
     return "server/discover" if probe.is_modern else "ping"

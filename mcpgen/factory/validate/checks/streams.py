@@ -10,7 +10,7 @@ from typing import Final
 from mcpgen.factory.validate.checks.calls import Call, call_tools
 from mcpgen.factory.validate.checks.posts import (
     EVENT_STREAM,
-    callable_probe,
+    choose_method,
     content_type,
     http_connection,
 )
@@ -61,7 +61,7 @@ async def collect_streams(probe: Probe) -> Streams:
             other = await stack.enter_async_context(probe.fresh())
             for each in (session, other):
                 found.gets.append(await http_connection(each).open_stream())
-        found.posts.append(await session.start(callable_probe(probe)))
+        found.posts.append(await session.start(choose_method(probe)))
         calls = await _choose_calls(probe)
         wants_logs = probe.is_modern and probe.declares("logging")
         for call in calls:
