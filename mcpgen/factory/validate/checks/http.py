@@ -11,11 +11,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from mcpgen.factory.validate.checks.calls import CALL_SECONDS, call_tools
+from mcpgen.factory.validate.checks.exchange import harmless_request
 from mcpgen.factory.validate.checks.kinds import ActiveCheck, PassiveCheck
 from mcpgen.factory.validate.checks.posts import (
     EVENT_STREAM,
     JSON,
-    choose_method,
     content_type,
     describe_status,
     http_connection,
@@ -59,7 +59,7 @@ async def _send_foreign_origins(probe: Probe) -> _Origins:
         {"Origin": FOREIGN_ORIGIN},
         {"Origin": f"http://{host}", "Host": host},
     ):
-        message = session.message(choose_method(probe), None, session.next_id())
+        message = session.message(harmless_request(probe), None, session.next_id())
         replies.append(await post(session, message, changes))
     return _Origins(*replies)
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from mcpgen.factory.validate.probe import Probe
 from mcpgen.factory.wire.connection import Pending
 from mcpgen.factory.wire.http import HttpConnection
 from mcpgen.factory.wire.session import Reply, Session
@@ -83,8 +82,3 @@ def describe_status(reply: Reply) -> str:
     return f"HTTP {reply.status} with a result" if reply.result is not None else (
         f"HTTP {reply.status}"
     )
-
-
-def choose_method(probe: Probe) -> str:
-    """Return a method that every server of the revision serves, without side effect."""
-    return "server/discover" if probe.is_modern else "ping"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mcpgen.factory.validate.checks.calls import Call, call_tools
+from mcpgen.factory.validate.checks.exchange import harmless_request
 from mcpgen.factory.validate.checks.posts import (
     EVENT_STREAM,
-    choose_method,
     content_type,
     http_connection,
 )
@@ -61,7 +61,7 @@ async def collect_streams(probe: Probe) -> Streams:
             other = await stack.enter_async_context(probe.fresh())
             for each in (session, other):
                 found.gets.append(await http_connection(each).open_stream())
-        found.posts.append(await session.start(choose_method(probe)))
+        found.posts.append(await session.start(harmless_request(probe)))
         calls = await _choose_calls(probe)
         wants_logs = probe.is_modern and probe.declares("logging")
         for call in calls:
