@@ -128,8 +128,6 @@ class Probe:
                 await session.open(START_SECONDS)
         return self._session
 
-    shared = get_session  # the former name, until all branches are merged
-
     async def request(self, method: str, params: JsonObject | None = None, **options: Any) -> Reply:
         """Send a request in the shared session and return the reply."""
         return await (await self.get_session()).request(method, params, **options)

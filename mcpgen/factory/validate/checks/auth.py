@@ -76,7 +76,7 @@ class _Bare:
 
 
 async def _ask_without_token(probe: Probe) -> _Bare:
-    session = await probe.shared()
+    session = await probe.get_session()
     without: dict[str, str | None] = {_HEADER: None}
     if probe.is_modern:
         opening = await _send(session, "server/discover", None, without)
@@ -134,7 +134,7 @@ async def check_session_is_no_credential(probe: Probe) -> Outcome:
     bare = await probe.once(_ask_without_token)
     if not bare.is_protected:
         return skip(_OPEN)
-    if http_connection(await probe.shared()).session_id is None:
+    if http_connection(await probe.get_session()).session_id is None:
         return skip("the server uses no sessions")
     if bare.opening.status < 400:
         return skip("sessions are open to everyone")
@@ -193,7 +193,7 @@ def _base64(data: bytes) -> str:
 
 
 async def _send_bad_tokens(probe: Probe) -> dict[str, Reply]:
-    session = await probe.shared()
+    session = await probe.get_session()
     replies: dict[str, Reply] = {}
     for what, token in _make_bad_tokens(probe).items():
         changes: dict[str, str | None] = {_HEADER: f"Bearer {token}"}
@@ -242,7 +242,7 @@ async def check_token_in_query(probe: Probe) -> Outcome:
     # URLs end up in logs; so does a token in them.
     if not is_loopback(probe.target.url) or quote(token, safe="") != token:
         return leave_untested("a token is put into no URL of another machine")
-    session = await probe.shared()
+    session = await probe.get_session()
     connection = http_connection(session)
     method = "server/discover" if probe.is_modern else "initialize"
     params = None if probe.is_modern else session.initialize_params()
@@ -314,7 +314,7 @@ async def _find_metadata(probe: Probe) -> _Metadata:
         return _Metadata(challenge, exchanges, None, named)
     path = target.path.rstrip("/")
     places = [named] if named else [f"{origin}{_WELL_KNOWN}{path}", f"{origin}{_WELL_KNOWN}"]
-    connection = http_connection(await probe.shared())
+    connection = http_connection(await probe.get_session())
     for place in places:
         try:
             exchange = await connection.fetch(
@@ -464,7 +464,7 @@ async def check_authorization_server(probe: Probe) -> Outcome:
     bare = await probe.once(_ask_without_token)
     if not bare.is_protected:
         return skip(_OPEN)
-    connection = http_connection(await probe.shared())
+    connection = http_connection(await probe.get_session())
     target = urlsplit(probe.target.url)
     evidence: list[Frame] = []
     for path in (_AUTHORIZATION_SERVER, "/authorize"):

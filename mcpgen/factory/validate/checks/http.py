@@ -51,7 +51,7 @@ class _Origins:
 
 
 async def _send_foreign_origins(probe: Probe) -> _Origins:
-    session = await probe.shared()
+    session = await probe.get_session()
     port = urlsplit(probe.target.url).port
     host = urlsplit(FOREIGN_ORIGIN).netloc + (f":{port}" if port else "")
     replies = []
@@ -128,7 +128,7 @@ def _find_own_address() -> str | None:
 
 async def check_notification_status(probe: Probe) -> Outcome:
     """A posted notification is answered with 202 and no body, or with an error status."""
-    session = await probe.shared()
+    session = await probe.get_session()
     connection = http_connection(session)
     messages = [session.message("notifications/mcpgen-unknown")]
     if not probe.is_modern:

@@ -105,7 +105,7 @@ def _has_required_arguments(prompt: JsonObject) -> bool:
 
 
 async def _send_wrong_versions(probe: Probe) -> list[_Attempt]:
-    session = await probe.shared()
+    session = await probe.get_session()
     other = f"with `{_VERSION}: {_EARLIER}` and another version in the body"
     return [
         _Attempt(
@@ -118,7 +118,7 @@ async def _send_wrong_versions(probe: Probe) -> list[_Attempt]:
 
 
 async def _send_wrong_methods(probe: Probe) -> list[_Attempt]:
-    session = await probe.shared()
+    session = await probe.get_session()
     upper = _DISCOVER.method.upper()
     other = f"with `{_METHOD}: tools/list` and another method in the body"
     return [
@@ -135,7 +135,7 @@ async def _send_wrong_methods(probe: Probe) -> list[_Attempt]:
 
 
 async def _send_wrong_names(probe: Probe) -> list[_Attempt]:
-    session = await probe.shared()
+    session = await probe.get_session()
     found: list[_Attempt] = []
     for request in await probe.once(_find_named_requests):
         values: list[tuple[Fault, str | None]] = [
@@ -242,7 +242,7 @@ async def check_refusal(probe: Probe) -> Outcome:
 
 async def check_header_names(probe: Probe) -> Outcome:
     """Names of headers are read without regard to case."""
-    session = await probe.shared()
+    session = await probe.get_session()
     message = session.message("server/discover", None, session.next_id())
     changes: dict[str, str | None] = {_METHOD: None, _VERSION: None}
     other_case = {_METHOD.lower(): "server/discover", _VERSION.upper(): session.revision}
@@ -256,7 +256,7 @@ async def check_header_names(probe: Probe) -> Outcome:
 
 async def check_name_decoded(probe: Probe) -> Outcome:
     """A `Mcp-Name` in base64 is decoded."""
-    session = await probe.shared()
+    session = await probe.get_session()
     requests = await probe.once(_find_named_requests)
     for request in requests:
         encoded = b64encode(request.name.encode()).decode()
@@ -300,7 +300,7 @@ async def _find_parameters(probe: Probe) -> list[_Parameter]:
 
 
 async def _send_wrong_parameters(probe: Probe) -> list[_Attempt]:
-    session = await probe.shared()
+    session = await probe.get_session()
     found: list[_Attempt] = []
     for it in (await probe.once(_find_parameters))[:3]:
         other = "true" if it.value is False else "false" if it.value is True else "7919"
@@ -339,7 +339,7 @@ async def check_parameter_characters(probe: Probe) -> Outcome:
 
 async def check_parameter_absent(probe: Probe) -> Outcome:
     """No header is expected for an argument that is absent."""
-    session = await probe.shared()
+    session = await probe.get_session()
     for it in await probe.once(_find_parameters):
         required = it.call.tool["inputSchema"].get("required") or []
         if len(it.path) != 1 or it.path[0] in required:
@@ -356,7 +356,7 @@ async def check_parameter_absent(probe: Probe) -> Outcome:
 
 async def check_parameter_numbers(probe: Probe) -> Outcome:
     """Integers are compared as numbers."""
-    session = await probe.shared()
+    session = await probe.get_session()
     for it in await probe.once(_find_parameters):
         if isinstance(it.value, int) and not isinstance(it.value, bool):
             reply = await _send(session, it.request(), {it.header: f"{it.value}.0"})

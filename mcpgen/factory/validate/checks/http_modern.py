@@ -86,7 +86,7 @@ async def check_removed_methods(probe: Probe) -> Outcome:
 async def check_meta_status(probe: Probe) -> Outcome:
     """A request without `clientCapabilities` is refused with HTTP 400."""
     meta: JsonObject = {f"{META_PREFIX}protocolVersion": MODERN}
-    return _expect_400(await send_with_meta(await probe.shared(), "server/discover", meta))
+    return _expect_400(await send_with_meta(await probe.get_session(), "server/discover", meta))
 
 
 async def check_version_status(probe: Probe) -> Outcome:
@@ -95,7 +95,7 @@ async def check_version_status(probe: Probe) -> Outcome:
         f"{META_PREFIX}protocolVersion": _UNKNOWN_VERSION,
         f"{META_PREFIX}clientCapabilities": {},
     }
-    return _expect_400(await send_with_meta(await probe.shared(), "server/discover", meta))
+    return _expect_400(await send_with_meta(await probe.get_session(), "server/discover", meta))
 
 
 def _expect_400(reply: Reply) -> Outcome:
@@ -208,7 +208,7 @@ async def check_legacy_headers_ignored(probe: Probe) -> Outcome:
     """`Mcp-Session-Id` and `Last-Event-ID` are ignored."""
     if _supports_legacy(probe):
         return skip("the server also supports revisions with sessions")
-    session = await probe.shared()
+    session = await probe.get_session()
     message = session.message("server/discover", None, session.next_id())
     reply = await post(
         session, message, {"Mcp-Session-Id": "mcpgen-no-session", "Last-Event-ID": "mcpgen-1"}
@@ -225,7 +225,7 @@ async def check_other_methods(probe: Probe) -> Outcome:
     """GET and DELETE are answered with HTTP 405."""
     if _supports_legacy(probe):
         return skip("the server also supports revisions with GET and DELETE")
-    connection = http_connection(await probe.shared())
+    connection = http_connection(await probe.get_session())
     for method in ("GET", "DELETE"):
         reply = await connection.fetch(
             method, headers=connection.get_headers(), timeout_seconds=5.0

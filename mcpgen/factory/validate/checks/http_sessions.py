@@ -40,7 +40,7 @@ async def _ping(session: Session, changes: Mapping[str, str | None]) -> Reply:
 
 async def check_session_required(probe: Probe) -> Outcome:
     """A request without the id of a session is refused with HTTP 400."""
-    session = await probe.shared()
+    session = await probe.get_session()
     if not uses_sessions(session):
         return skip(_NO_SESSIONS)
     reply = await _ping(session, {_SESSION: None})
@@ -140,7 +140,7 @@ def estimate_bits(ids: Sequence[str]) -> float:
 
 async def check_version_header(probe: Probe) -> Outcome:
     """An unsupported version in the header is refused with HTTP 400."""
-    session = await probe.shared()
+    session = await probe.get_session()
     for version in _UNSUPPORTED_VERSIONS:
         reply = await _ping(session, {_VERSION: version})
         if reply.status != 400:
@@ -154,7 +154,7 @@ async def check_version_header(probe: Probe) -> Outcome:
 
 async def check_version_header_absent(probe: Probe) -> Outcome:
     """A request without version header is served."""
-    session = await probe.shared()
+    session = await probe.get_session()
     if not uses_sessions(session) and "2025-03-26" not in probe.known.supported:
         return skip("the server uses no sessions and does not support 2025-03-26")
     reply = await _ping(session, {_VERSION: None})
