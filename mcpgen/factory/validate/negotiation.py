@@ -64,15 +64,7 @@ async def negotiate(target: Target, transport: str) -> Negotiation:
     found.declined = {
         it: f"it is not defined for {transport}" for it in REVISIONS if it not in asked
     }
-    gate = asyncio.Semaphore(_AT_ONCE)
-    legacy = await asyncio.gather(
-        *(_ask(target, transport, it, START_SECONDS, gate) for it in asked if it != MODERN)
-    )
-    answers = list(legacy)
-    if MODERN in asked:
-        is_supported = any(not answer.reason for answer in legacy)
-        seconds = _MODERN_SECONDS if is_supported else START_SECONDS
-        answers.append(await _ask(target, transport, MODERN, seconds, gate))
+    answers = await _ask_all(target, transport, asked)
     for answer in answers:
         if answer.reason:
             found.declined[answer.revision] = answer.reason

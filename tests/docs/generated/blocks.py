@@ -13,6 +13,7 @@ from tests.docs.generated.diagnostics import diagnostics_reference
 from tests.docs.generated.handler_api import handler_api
 from tests.docs.generated.keys import key_tables
 from tests.docs.generated.lint import lint_clients, lint_rules
+from tests.docs.generated.requirements import requirement_tables
 from tests.docs.generated.server_settings import setting_tables
 
 BLOCKS: Final[dict[str, Callable[[], str]]] = {

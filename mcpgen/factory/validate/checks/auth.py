@@ -247,9 +247,9 @@ async def check_token_in_query(probe: Probe) -> Outcome:
     method = "server/discover" if probe.is_modern else "initialize"
     params = None if probe.is_modern else session.initialize_params()
     message = session.message(method, params, session.next_id())
-    dropped = {_HEADER, _SESSION} if probe.is_modern else {
-        _HEADER, _SESSION, "MCP-Protocol-Version"
-    }
+    dropped = (
+        {_HEADER, _SESSION} if probe.is_modern else {_HEADER, _SESSION, "MCP-Protocol-Version"}
+    )
     headers = connection.standard_headers(message)
     exchange = await connection.fetch(
         "POST",

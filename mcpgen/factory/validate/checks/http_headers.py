@@ -66,9 +66,7 @@ class _Attempt:
 _DISCOVER: Final = _Request("server/discover", {})
 
 
-async def _send(
-    session: Session, request: _Request, changes: Mapping[str, str | None]
-) -> Reply:
+async def _send(session: Session, request: _Request, changes: Mapping[str, str | None]) -> Reply:
     message = session.message(request.method, request.params, session.next_id())
     return await post(session, message, changes)
 
@@ -92,8 +90,8 @@ async def _find_named_requests(probe: Probe) -> list[_Request]:
     simple = [it["name"] for it in prompts if not _has_required_arguments(it)]
     candidates += [_Request("prompts/get", {"name": name}, name) for name in simple[:1]]
     for request in candidates:
-        if (await probe.request(request.method, request.params)).result is not None:
-            found.append(request)
+        reply = await probe.request(request.method, request.params)
+        found += [request] if reply.result is not None else []
     return found
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-import os.path
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -124,10 +124,10 @@ async def check_session_randomness(probe: Probe) -> Outcome:
 
 def estimate_bits(ids: Sequence[str]) -> float:
     """Estimate an upper bound of the random bits in ids: the characters between common ends."""
-    prefix = os.path.commonprefix(list(ids))
-    rests = [it.removeprefix(prefix) for it in ids]
-    suffix = os.path.commonprefix([it[::-1] for it in rests])
-    varying = max(len(it) - len(suffix) for it in rests)
+    start = _count_common(ids)
+    rests = [it[start:] for it in ids]
+    end = _count_common([it[::-1] for it in rests])
+    varying = max(len(it) for it in rests) - end
     characters = {character for it in rests for character in it}
     if all(it in "0123456789" for it in characters):
         alphabet = 10
@@ -136,6 +136,12 @@ def estimate_bits(ids: Sequence[str]) -> float:
     else:
         alphabet = 64
     return varying * math.log2(alphabet)
+
+
+def _count_common(texts: Sequence[str]) -> int:
+    """Return the length of the longest common start."""
+    columns = zip(*texts, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda column: len(set(column)) == 1, columns))
 
 
 async def check_version_header(probe: Probe) -> Outcome:

@@ -27,9 +27,7 @@ def http_connection(session: Session) -> HttpConnection:
     return session.connection
 
 
-def change_headers(
-    headers: Mapping[str, str], changes: Mapping[str, str | None]
-) -> dict[str, str]:
+def change_headers(headers: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
     """Return headers with some replaced, or left out where the change is None."""
     changed = {name.lower() for name in changes}
     kept = {name: value for name, value in headers.items() if name.lower() not in changed}
@@ -79,6 +77,8 @@ def describe_status(reply: Reply) -> str:
     """Describe an HTTP response in a few words."""
     if reply.code is not None:
         return f"HTTP {reply.status} with the error {reply.code}"
-    return f"HTTP {reply.status} with a result" if reply.result is not None else (
-        f"HTTP {reply.status}"
+    return (
+        f"HTTP {reply.status} with a result"
+        if reply.result is not None
+        else (f"HTTP {reply.status}")
     )
