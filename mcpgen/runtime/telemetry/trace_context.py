@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import struct
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 SAMPLED: Final = 1
 _RANDOM: Final = 2  # W3C Trace Context, level 2: the trace id is random
@@ -19,7 +21,7 @@ _SPAN: Final = struct.Struct("8s")
 _SET_FIRST_BIT: Final = bytes(byte | 0x80 for byte in range(256))
 
 
-class SpanContext(NamedTuple):
+class SpanContext(Struct, frozen=True, gc=False):
     """Identity of a span; `flags` and `state` as in the headers."""
 
     trace_id: bytes  # 16
@@ -36,9 +38,6 @@ class SpanContext(NamedTuple):
     def format_parent(self) -> str:
         """Return the value of `traceparent` for requests within this span."""
         return f"00-{self.trace_id.hex()}-{self.span_id.hex()}-0{self.flags}"  # of two bits
-
-
-_new: Final = tuple.__new__  # the constructor of `NamedTuple` is in Python and four times as slow
 
 
 def parse_trace_context(parent: object, state: object = None) -> SpanContext | None:
@@ -88,14 +87,14 @@ class ContextSource:
                 self._spans.extend(_SPAN.iter_unpack(_draw_ids(8)))
             else:
                 flags = parent.flags & _RANDOM | is_sampled
-                return _new(SpanContext, (parent.trace_id, span_id, flags, parent.state, False))
+                return SpanContext(parent.trace_id, span_id, flags, parent.state)
 
 
 def make_root(ids: tuple[bytes, bytes], *, is_sampled: bool) -> SpanContext:
     """Return the context of the first span of a trace, from `ContextSource.draw_root`."""
     trace_id, span_id = ids
     flags = _RANDOM | SAMPLED if is_sampled else _RANDOM
-    return _new(SpanContext, (trace_id, span_id, flags, "", False))
+    return SpanContext(trace_id, span_id, flags)
 
 
 def _draw_ids(*sizes: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace.sampling import TraceIdRatioBased
 
@@ -46,7 +47,7 @@ def test_a_new_trace_context_is_a_valid_header() -> None:
     source = ContextSource()
     for is_sampled in (True, False):
         root = make_root(source.draw_root(), is_sampled=is_sampled)
-        assert parse_trace_context(root.format_parent()) == root._replace(is_remote=True)
+        assert parse_trace_context(root.format_parent()) == replace(root, is_remote=True)
         assert root.is_sampled is is_sampled
 
 
