@@ -176,7 +176,7 @@ def test_the_workflow_tool_has_annotations_derived_from_its_steps(project: Path)
     assert tool["outputSchema"]["properties"]["order"]["type"] == ["integer", "null"]
     assert tool["annotations"]["readOnlyHint"] is False
     assert tool["annotations"]["idempotentHint"] is False
-    assert "destructiveHint" not in tool["annotations"]  # MCP's default, which is true
+    assert tool["annotations"]["destructiveHint"] is True
 
 
 def test_a_failure_lists_the_steps_that_took_effect(project: Path) -> None:

@@ -1,5 +1,7 @@
 """Faults of servers that require an access token."""
 
+import json
+
 from tests.validate.servers.http import HttpServer, Reply
 
 TOKEN = "token-9b1f7c44e2"
@@ -26,6 +28,22 @@ class NoChallenge(Protected):
 
     def find_route(self, request):
         return None if request.path.startswith("/.well-known/") else super().find_route(request)
+
+
+class NoResourceMetadata(Protected):
+    """The server has the metadata of an authorization server, and none of the resource."""
+
+    def get_challenge(self, request, has_token):
+        return 'Bearer scope="mcp"'
+
+    def find_route(self, request):
+        if request.path == "/.well-known/oauth-authorization-server":
+            return self.get_issuer
+        return None if request.path.startswith("/.well-known/") else super().find_route(request)
+
+    async def get_issuer(self, request, connection):
+        """Serve the metadata of an authorization server."""
+        return Reply(200, json.dumps({"issuer": f"http://{request.get('host')}"}).encode())
 
 
 class NoAuthorizationServers(Protected):

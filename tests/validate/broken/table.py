@@ -366,6 +366,7 @@ SSE = (
 AUTHORIZATION = (
     must("authorization.NoMetadataInChallenge", f"http: {R06}", "L150", "resource-metadata-in-challenge"),
     should("authorization.NoChallenge", f"http: {_STRUCTURED}", "L157 N136", "authorization-follows-mcp"),
+    must("authorization.NoResourceMetadata", f"http: {_NEW}", "L151 N127", "resource-metadata-discoverable resource-metadata", "*"),
     must("authorization.NoAuthorizationServers", f"http: {_STRUCTURED}", "L149 N126", "resource-metadata"),
     must("authorization.MetadataNotFound", f"http: {_STRUCTURED}", "L149 L151 N126 N127", "resource-metadata"),
     must("authorization.MetadataOfAnotherServer", f"http: {_STRUCTURED}", "L149 N126", "resource-metadata-of-server"),
