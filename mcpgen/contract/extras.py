@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 
 TYPE_CHECKING = False
 
@@ -65,6 +64,8 @@ def find_missing_extras(contract: JsonObject) -> list[MissingExtraError]:
 
 def is_installed(extra: str) -> bool:
     """Return whether the distribution of an extra can be imported."""
+    from importlib.util import find_spec  # every start of a server imports this module
+
     try:
         return find_spec(MODULE_OF_EXTRA[extra]) is not None
     except (ModuleNotFoundError, ValueError):  # no parent package, or no specification
