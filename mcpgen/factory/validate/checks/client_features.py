@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -41,7 +41,7 @@ def _is_input_required(result: Any) -> bool:
     return isinstance(result, dict) and result.get("resultType") == "input_required"
 
 
-def _iterate_asked(message: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+def _iterate_requests(message: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     """Yield the method and params of each question in a message: legacy requests and rounds."""
     if "method" in message and "id" in message:
         found = [message]
@@ -55,7 +55,7 @@ def _iterate_asked(message: JsonObject) -> Iterator[tuple[str, JsonObject]]:
             yield asked["method"], params if isinstance(params, dict) else {}
 
 
-def _find_declared(probe: Probe, frame: Frame) -> JsonObject:
+def _find_client_capabilities(probe: Probe, frame: Frame) -> JsonObject:
     """Return the client capabilities that hold for a frame: of its request, or its handshake."""
     if probe.is_modern:
         params = frame.request.body.get("params", {}) if frame.request is not None else {}
@@ -77,7 +77,7 @@ def check_elicitation_shape(probe: Probe, frames: Sequence[Frame]) -> Outcome:
 
     def check(_frame: Frame, message: JsonObject) -> str | None:
         found = None
-        for method, params in _iterate_asked(message):
+        for method, params in _iterate_requests(message):
             if method != "elicitation/create":
                 continue
             found = ""
@@ -110,10 +110,10 @@ def check_elicitation_modes(probe: Probe, frames: Sequence[Frame]) -> Outcome:
 
     def check(frame: Frame, message: JsonObject) -> str | None:
         found = None
-        for method, params in _iterate_asked(message):
+        for method, params in _iterate_requests(message):
             if method != "elicitation/create":
                 continue
-            declared = _find_declared(probe, frame).get("elicitation")
+            declared = _find_client_capabilities(probe, frame).get("elicitation")
             if declared is None:
                 continue  # elicitation as a whole is a matter of other checks
             modes = {"form"} if declared == {} else set(declared)
@@ -131,7 +131,7 @@ def check_elicited_secrets(probe: Probe, frames: Sequence[Frame]) -> Outcome:
 
     def check(_frame: Frame, message: JsonObject) -> str | None:
         found = None
-        for method, params in _iterate_asked(message):
+        for method, params in _iterate_requests(message):
             if method != "elicitation/create" or params.get("mode", "form") != "form":
                 continue
             found = ""
@@ -150,7 +150,7 @@ def check_elicitation_urls(probe: Probe, frames: Sequence[Frame]) -> Outcome:
 
     def check(_frame: Frame, message: JsonObject) -> str | None:
         found = None
-        for method, params in _iterate_asked(message):
+        for method, params in _iterate_requests(message):
             if method != "elicitation/create" or params.get("mode") != "url":
                 continue
             found = ""
@@ -186,32 +186,39 @@ def check_url_errors(probe: Probe, frames: Sequence[Frame]) -> Outcome:
 def check_sampling_tools(probe: Probe, frames: Sequence[Frame]) -> Outcome:
     """A request for sampling has tools only if the client declared `sampling.tools`."""
 
-    def check(frame: Frame, message: JsonObject) -> str | None:
-        found = None
-        for method, params in _iterate_asked(message):
-            if method == "sampling/createMessage":
-                found = ""
-                declared = _find_declared(probe, frame).get("sampling")
-                allowed = isinstance(declared, dict) and "tools" in declared
-                if params.keys() & {"tools", "toolChoice"} and not allowed:
-                    return "sampling was requested with tools, which the client did not declare"
-        return found
+    def judge(params: JsonObject) -> str:
+        if params.keys() & {"tools", "toolChoice"}:
+            return "sampling was requested with tools, which the client did not declare"
+        return ""
 
-    return check_each(frames, check, "the server requested no sampling")
+    return _check_sampling(probe, frames, "tools", judge)
 
 
 def check_sampling_context(probe: Probe, frames: Sequence[Frame]) -> Outcome:
     """A request for sampling does not ask for the context of other servers."""
 
+    def judge(params: JsonObject) -> str:
+        if params.get("includeContext") in ("thisServer", "allServers"):
+            return f"sampling was requested with {params['includeContext']!r}"
+        return ""
+
+    return _check_sampling(probe, frames, "context", judge)
+
+
+def _check_sampling(
+    probe: Probe, frames: Sequence[Frame], member: str, judge: Callable[[JsonObject], str]
+) -> Outcome:
+    """Judge the params of requests for sampling unless the client declared `sampling.MEMBER`."""
+
     def check(frame: Frame, message: JsonObject) -> str | None:
         found = None
-        for method, params in _iterate_asked(message):
+        for method, params in _iterate_requests(message):
             if method == "sampling/createMessage":
-                found = ""
-                declared = _find_declared(probe, frame).get("sampling")
-                allowed = isinstance(declared, dict) and "context" in declared
-                if params.get("includeContext") in ("thisServer", "allServers") and not allowed:
-                    return f"sampling was requested with {params['includeContext']!r}"
+                declared = _find_client_capabilities(probe, frame).get("sampling")
+                is_allowed = isinstance(declared, dict) and member in declared
+                found = "" if is_allowed else judge(params)
+                if found:
+                    return found
         return found
 
     return check_each(frames, check, "the server requested no sampling")
@@ -242,7 +249,7 @@ def check_input_shape(probe: Probe, frames: Sequence[Frame]) -> Outcome:
             return None
         if not result.keys() & {"inputRequests", "requestState"}:
             return "a result asks for input without `inputRequests` and `requestState`"
-        for method, _ in _iterate_asked(message):
+        for method, _ in _iterate_requests(message):
             if method not in _CAPABILITY_OF:
                 return f"a result asks for `{method}`"
         return ""
@@ -256,9 +263,9 @@ def check_input_kinds(probe: Probe, frames: Sequence[Frame]) -> Outcome:
     def check(frame: Frame, message: JsonObject) -> str | None:
         if "result" not in message:
             return None
-        for method, _ in _iterate_asked(message):
+        for method, _ in _iterate_requests(message):
             needed = _CAPABILITY_OF.get(method, "")
-            if needed and needed not in _find_declared(probe, frame):
+            if needed and needed not in _find_client_capabilities(probe, frame):
                 return f"a result asks for `{method}`, which the client did not declare"
         return ""
 
@@ -389,7 +396,7 @@ async def call_tools_as_form_client(probe: Probe) -> None:
     names = set()
     for call in (await probe.once(call_tools_as_full_client)).made:
         asked = [call.reply.body, *_requests_during(probe, call)]
-        if any(params.get("mode") == "url" for it in asked for _, params in _iterate_asked(it)):
+        if any(params.get("mode") == "url" for it in asked for _, params in _iterate_requests(it)):
             names.add(call.name)
     if not names:
         return

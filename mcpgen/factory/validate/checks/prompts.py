@@ -13,7 +13,10 @@ from mcpgen.factory.validate.checks.exchange import (
 from mcpgen.factory.validate.checks.kinds import ActiveCheck, PassiveCheck
 from mcpgen.factory.validate.checks.messages import check_each
 from mcpgen.factory.validate.checks.resources import is_base64, is_media_type
-from mcpgen.factory.validate.checks.tools import check_list_capability, list_frames
+from mcpgen.factory.validate.checks.tools import (
+    check_list_capability,
+    check_same_items,
+)
 from mcpgen.factory.validate.probe import Probe
 from mcpgen.factory.validate.verdicts import (
     Outcome,
@@ -175,15 +178,7 @@ async def check_required_arguments(probe: Probe) -> Outcome:
 
 async def check_same_set(probe: Probe) -> Outcome:
     """The set of prompts does not depend on the connection."""
-    first = sorted(str(it.get("name")) for it in probe.prompts)
-    again = (await probe.list_again())["prompts/list"]
-    second = sorted(str(it.get("name")) for it in again)
-    if first != second:
-        return fail(
-            "the set of prompts differs between two connections",
-            list_frames(probe, "prompts/list"),
-        )
-    return succeed()
+    return await check_same_items(probe, "prompts", probe.prompts, key="name")
 
 
 # Completion

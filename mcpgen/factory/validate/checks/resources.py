@@ -10,7 +10,11 @@ from typing import Any, Final
 
 from mcpgen.factory.validate.checks.exchange import INVALID_PARAMS, describe_reply
 from mcpgen.factory.validate.checks.kinds import ActiveCheck, PassiveCheck
-from mcpgen.factory.validate.checks.tools import check_list_capability, list_frames
+from mcpgen.factory.validate.checks.tools import (
+    check_list_capability,
+    check_same_items,
+    list_frames,
+)
 from mcpgen.factory.validate.probe import Probe
 from mcpgen.factory.validate.verdicts import (
     Outcome,
@@ -149,15 +153,7 @@ async def check_uris_validated(probe: Probe) -> Outcome:
 
 async def check_same_set(probe: Probe) -> Outcome:
     """The set of resources does not depend on the connection."""
-    first = sorted(str(it.get("uri")) for it in probe.resources)
-    again = (await probe.list_again())["resources/list"]
-    second = sorted(str(it.get("uri")) for it in again)
-    if first != second:
-        return fail(
-            "the set of resources differs between two connections",
-            list_frames(probe, "resources/list"),
-        )
-    return succeed()
+    return await check_same_items(probe, "resources", probe.resources, key="uri")
 
 
 ACTIVE: Mapping[str, ActiveCheck] = {

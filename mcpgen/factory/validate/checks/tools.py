@@ -70,6 +70,20 @@ async def check_list_capability(probe: Probe, capability: str, method: str, key:
     return skip(f"the server does not declare `{capability}`")
 
 
+async def check_same_items(
+    probe: Probe, kind: str, items: Sequence[JsonObject], *, key: str
+) -> Outcome:
+    """The set of items of a kind ("prompts") does not depend on the connection."""
+    method = f"{kind}/list"
+    first = sorted(str(item.get(key)) for item in items)
+    second = sorted(str(item.get(key)) for item in (await probe.list_again())[method])
+    if first != second:
+        return fail(
+            f"the set of {kind} differs between two connections", list_frames(probe, method)
+        )
+    return succeed()
+
+
 async def check_names(probe: Probe) -> Outcome:
     """Names of tools have 1 to 128 letters, digits, `_`, `-` and `.`."""
     names = [str(tool.get("name")) for tool in probe.tools]
