@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.contract import extras
 from mcpgen.runtime.errors import ToolError
 from mcpgen.runtime.serving import serve as run_server
 from mcpgen.runtime.startup import check_env
@@ -310,7 +309,7 @@ def test_an_extra_that_tools_need_must_be_installed(
     contract = served.folder / "src" / served.plan.package / "_generated/contract.json"
     described = {**json.loads(contract.read_text()), "extras": {"seal": ["a_get", "b_get"]}}
     contract.write_text(json.dumps(described))
-    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     message = (
         "error: mcpgen[seal] is not installed, which 2 tools need (a_get, b_get): "
         "run `pip install 'mcpgen[seal]'`\n"
