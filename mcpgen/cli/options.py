@@ -91,6 +91,31 @@ Server = Annotated[
         help="The folder of a package, a URL, or a command (after `--` if it has options).",
     ),
 ]
+_CONNECTION = "Connection"
+Header = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="A header of every HTTP request; repeatable.",
+        rich_help_panel=_CONNECTION,
+    ),
+]
+Env = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="An environment variable of the server's process; repeatable.",
+        rich_help_panel=_CONNECTION,
+    ),
+]
+TokenFrom = Annotated[
+    str,
+    typer.Option(
+        metavar="VARIABLE",
+        help="The environment variable that contains the access token.",
+        rich_help_panel=_CONNECTION,
+    ),
+]
 Revision = Annotated[
     str, typer.Option(metavar="DATE", help="The MCP revision to use: 2025-11-25 or 2026-07-28.")
 ]

@@ -1,70 +1,55 @@
-"""The server that a command connects to: a package, a command or a URL; calls and failures."""
+"""The server that a command line names, connections to it, and their failures."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
+from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.output.report import Printer
-from mcpgen.factory.packages import GeneratedPackage, find_package
+from mcpgen.factory.wire import targets
 from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
+    from mcpgen.factory.wire.targets import Target
     from mcpgen.testing.client.client import Client, RpcError
 
 
 TIMEOUT_SECONDS = 60.0
 
 
-class Target(Struct, frozen=True):
-    """A server that can be connected to: by `url`, or by starting `command`."""
-
-    url: str = ""
-    command: tuple[str, ...] = ()
-    package: GeneratedPackage | None = None  # where `command` starts a generated package
-
-    def __str__(self) -> str:
-        return self.url or shlex.join(self.command)
-
-
-def find_target(words: Sequence[str]) -> Target:
-    """Tell a URL, the folder of a generated package, and a command from each other.
-
-    No words mean the folder that one is in.
+def find_target(
+    words: Sequence[str] | None,
+    *,
+    header: Sequence[str] | None = None,
+    env: Sequence[str] | None = None,
+    token_from: str = "",
+) -> Target:
+    """Return the server that the argument and the options of a command describe.
 
     Raises:
-        NoPackageError: it is a folder without a generated package.
+        UsageError: they describe none.
+        NoPackageError: it is a folder without a server.
     """
-    first = words[0] if words else "."
-    if first.startswith(("http://", "https://")):
-        return Target(url=first)
-    if len(words) <= 1 and Path(first).is_dir():
-        package = find_package(Path(first))
-        return Target(command=package.command, package=package)
-    return Target(command=tuple(shlex.split(first) if len(words) == 1 else words))
+    try:
+        return targets.find_target(
+            words or (), headers=header or (), environment=env or (), token_variable=token_from
+        )
+    except targets.TargetError as error:
+        raise UsageError(str(error), help=error.help) from None
 
 
 @asynccontextmanager
-async def connect(
-    target: Target, revision: str, environment: Mapping[str, str] | None = None
-) -> AsyncIterator[Client]:
-    """Connect to a server, and start it if `target` is a command; stop both at the exit.
-
-    `environment` is added to that of a generated package.
-    """
+async def connect(target: Target, revision: str) -> AsyncIterator[Client]:
+    """Connect to a server, and start it if `target` is a command; stop both at the exit."""
     from mcpgen.testing.client.client import Client
     from mcpgen.testing.client.connections import HttpConnection, StdioConnection
 
     if target.url:
-        connection: HttpConnection | StdioConnection = HttpConnection(target.url)
+        connection: HttpConnection | StdioConnection = HttpConnection(target.url, target.headers)
     else:
-        environ = target.package.environment(environment) if target.package else None
-        connection = await StdioConnection.start(target.command, environ)
+        connection = await StdioConnection.start(target.command, target.environ())
     async with Client(connection, revision, timeout_seconds=TIMEOUT_SECONDS) as client:
         yield client
 

@@ -8,18 +8,20 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
 from mcpgen.cli.arguments import TypedArguments
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.options import Revision, Server, command
 from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
-from mcpgen.cli.targets import Target, connect, converse, find_target, log_about, report_refusal
+from mcpgen.cli.targets import connect, converse, find_target, log_about, report_refusal
 from mcpgen.diagnostics import did_you_mean
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
+    from mcpgen.factory.wire.targets import Target
     from mcpgen.testing import MockUpstream
 
 
@@ -70,7 +72,7 @@ async def _call(
     target = find_target(server)
     result: JsonObject | RpcError
     async with _start_mock(target, is_mocked=is_mocked) as (upstream, environment):
-        async with connect(target, revision, environment) as client:
+        async with connect(replace(target, environment=environment), revision) as client:
             known = await client.list_tools()
             if target.package is not None:
                 known += target.package.list_unlisted_tools()

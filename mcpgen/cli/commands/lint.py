@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpgen.cli.exit_codes import UsageError
-from mcpgen.cli.options import Diff, DryRun, Server
+from mcpgen.cli.options import Diff, DryRun, Env, Header, Server, TokenFrom
 from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.visible import visible
+from mcpgen.cli.targets import find_target
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.pipeline.options import Outcome
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from mcpgen.factory.wire.targets import Target
 
 _PINS = "Definitions that were reviewed"
-_CONNECTION = "Connection"
 _FIX = "Repair"
 
 
@@ -88,28 +88,9 @@ def lint(
         bool,
         typer.Option("--pin", help="Accept the definitions as they are.", rich_help_panel=_PINS),
     ] = False,
-    header: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE", help="A header of every request.", rich_help_panel=_CONNECTION
-        ),
-    ] = None,
-    env: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="A variable for the server's process.",
-            rich_help_panel=_CONNECTION,
-        ),
-    ] = None,
-    token_from: Annotated[
-        str,
-        typer.Option(
-            metavar="VARIABLE",
-            help="The variable that holds the access token.",
-            rich_help_panel=_CONNECTION,
-        ),
-    ] = "",
+    header: Header = None,
+    env: Env = None,
+    token_from: TokenFrom = "",
 ) -> int:
     """Check the tools of a server: names, descriptions, schemas, limits of clients, token cost.
 
@@ -119,7 +100,7 @@ def lint(
     from mcpgen.factory.lint.run import lint as run_lint
 
     words = target or []
-    source = _Source(words, header or [], env or [], token_from, is_started=start)
+    source = _Source(words, header=header, env=env, token_from=token_from, is_started=start)
     package = source.package
     if (fix or dry_run or diff) and package is None:
         raise UsageError("--fix, --dry-run and --diff need the folder of a server that mcpgen made")
@@ -131,7 +112,7 @@ def lint(
         with printer.progress() as progress:
             progress("listing the tools")
             listing = source.load()
-            others = [_Source([word], [], [], "", is_started=False).load() for word in beside or []]
+            others = [_Source([word]).load() for word in beside or []]
     except _UnlistedError as error:
         printer.error(error.word, str(error), help=error.help)
         return printer.finish(Outcome.FINDINGS, error.word)
@@ -169,26 +150,21 @@ class _Source:
     def __init__(
         self,
         words: Sequence[str],
-        headers: Sequence[str],
-        environment: Sequence[str],
-        token_variable: str,
         *,
-        is_started: bool,
+        header: Sequence[str] | None = None,
+        env: Sequence[str] | None = None,
+        token_from: str = "",
+        is_started: bool = False,
     ) -> None:
-        from mcpgen.factory.wire.targets import Target, TargetError, find_target
+        from mcpgen.factory.wire.targets import Target
 
         self._file: Path | None = None
         self._target = Target()
         self._is_started = is_started
         if len(words) == 1 and words[0].endswith(".json") and Path(words[0]).is_file():
             self._file = Path(words[0])
-            return
-        try:
-            self._target = find_target(
-                words, headers=headers, environment=environment, token_variable=token_variable
-            )
-        except TargetError as error:
-            raise UsageError(str(error), help=error.help) from None
+        else:
+            self._target = find_target(words, header=header, env=env, token_from=token_from)
 
     @property
     def package(self) -> GeneratedPackage | None:

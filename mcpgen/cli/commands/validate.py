@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpgen.cli.exit_codes import UsageError
-from mcpgen.cli.options import Server
+from mcpgen.cli.options import Env, Header, Server, TokenFrom
 from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.visible import visible
+from mcpgen.cli.targets import find_target
 from mcpgen.diagnostics import Diagnostic, Severity, did_you_mean
 from mcpgen.pipeline.options import Outcome
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from mcpgen.factory.wire.targets import Target
 
 _TRANSPORTS = ("stdio", "http", "sse")
-_SERVER = "Server"
 _OUTPUT = "Reports"
 
 
@@ -68,30 +68,9 @@ def validate(
         bool,
         typer.Option("--allow-writes", help="Also call tools that are not marked as read-only."),
     ] = False,
-    header: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="A header of every HTTP request; repeatable.",
-            rich_help_panel=_SERVER,
-        ),
-    ] = None,
-    env: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="An environment variable of the server's process; repeatable.",
-            rich_help_panel=_SERVER,
-        ),
-    ] = None,
-    token_from: Annotated[
-        str,
-        typer.Option(
-            metavar="VARIABLE",
-            help="The environment variable that contains the access token.",
-            rich_help_panel=_SERVER,
-        ),
-    ] = "",
+    header: Header = None,
+    env: Env = None,
+    token_from: TokenFrom = "",
     junit: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write a JUnit report.", rich_help_panel=_OUTPUT),
@@ -110,18 +89,12 @@ def validate(
         return _explain(printer, explain)
     from mcpgen.factory.validate.probe import ProbeOptions
     from mcpgen.factory.wire.session import REVISIONS
-    from mcpgen.factory.wire.targets import TargetError, find_target
 
     if revision != "all" and revision not in REVISIONS:
         raise UsageError(
             f"unknown revision `{revision}`", help=f"`all`, or one of {', '.join(REVISIONS)}"
         )
-    try:
-        found = find_target(
-            target or (), headers=header or (), environment=env or (), token_variable=token_from
-        )
-    except TargetError as error:
-        raise UsageError(str(error), help=error.help) from None
+    found = find_target(target, header=header, env=env, token_from=token_from)
     with printer.progress() as progress:
         validation, scenarios = _run(
             found,

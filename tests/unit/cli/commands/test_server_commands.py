@@ -57,6 +57,28 @@ def test_any_command_can_start_the_server(
     assert "get_pet" in {tool["name"] for tool in report["tools"]}
 
 
+def test_the_folder_of_another_project_names_its_server(
+    petstore: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = {
+        "command": sys.executable,
+        "args": ["-m", "petstore_mcp"],
+        "env": {"PYTHONPATH": str(petstore / "src")},
+    }
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"shop": server}}))
+
+    assert run(["tools", str(tmp_path)]) == 0
+    assert "get_pet            Fetch one pet" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [["tools"], ["call", "get_pet"], ["lint"], ["validate"]])
+def test_words_after_a_url_are_a_usage_error(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, "http://127.0.0.1:1/mcp", "surplus"]) == 2
+    assert "unexpected argument `surplus` after the URL" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "server", [["http://127.0.0.1:1/mcp"], ["false"], ["--", "no-such-program", "--stdio"]]
 )
