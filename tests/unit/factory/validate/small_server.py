@@ -1,11 +1,13 @@
 """A small MCP server over stdio for tests of the validator: `small_server.py [FAULT]`.
 
 It supports 2025-06-18 and 2025-11-25 and has one tool. A fault is "sham", "silent", "exits" or
-"banner".
+"banner". With "slow-start", which is no fault, the first call takes longer than the others; with
+"slow", all do, and nothing is read meanwhile.
 """
 
 import json
 import sys
+import time
 
 FAULT = sys.argv[1] if len(sys.argv) > 1 else ""
 REVISIONS = ("2025-06-18", "2025-11-25")
@@ -24,6 +26,9 @@ ADD = {
     },
     "annotations": {"readOnlyHint": True},
 }
+
+
+is_started = False
 
 
 class RpcError(Exception):
@@ -50,6 +55,10 @@ def answer(method, params):
 
 
 def call(params):
+    global is_started
+    if FAULT == "slow" or (FAULT == "slow-start" and not is_started):
+        time.sleep(0.6)
+    is_started = True
     if params.get("name") != "add":
         raise RpcError(-32602, "unknown tool")
     arguments = params.get("arguments", {})

@@ -60,6 +60,15 @@ def test_what_cannot_be_exercised_is_untested() -> None:
     assert "cancelled-call-unanswered" in verdicts("", Verdict.UNTESTED)
 
 
+@pytest.mark.parametrize("fault", ["slow-start", "slow"])
+def test_a_call_that_ended_before_its_cancellation_was_read_is_no_finding(fault: str) -> None:
+    (result,) = [
+        it for it in validated(fault).results if it.requirement.id == "cancelled-call-unanswered"
+    ]
+    assert result.outcome.verdict is Verdict.UNTESTED
+    assert "ended before it could be cancelled" in result.outcome.message
+
+
 def test_a_sham_fails_and_gets_no_more_than_59() -> None:
     score = report.compute_scores(validated("sham"))[REVISION]
     assert score.verdict == "FAIL"
