@@ -66,7 +66,9 @@ class VersionPin(Struct, frozen=True):
 
 WORKSPACE_FILE = "mcpgen-workspace.yaml"
 
-Column: TypeAlias = Literal["server", "api", "version", "tools", "tokens", "owner", "tests"]
+Column: TypeAlias = Literal[
+    "server", "api", "version", "tools", "tokens", "owner", "tests", "score"
+]
 Glob: TypeAlias = Annotated[
     str,
     Meta(min_length=1, description="A pattern of folders, relative to the workspace file."),

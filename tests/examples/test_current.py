@@ -96,9 +96,14 @@ def test_regenerating_a_server_changes_nothing(name: str, tmp_path: Path) -> Non
     assert tree(again) == tree(EXAMPLES / f"{name}-mcp"), "`make update-examples` mends that"
 
 
+@pytest.mark.parametrize("check", ["tests", "lint", "validate"])
 @pytest.mark.parametrize("name", [*NAMES, *BY_HAND])
-def test_the_committed_evidence_matches_the_committed_server(name: str) -> None:
-    assert has_current_evidence(EXAMPLES / f"{name}-mcp"), "`make update-examples` finds it anew"
+def test_the_committed_evidence_matches_the_committed_server(name: str, check: str) -> None:
+    directory = EXAMPLES / f"{name}-mcp"
+    assert has_current_evidence(directory, check), "`make update-examples` finds it anew"
+    evidence = read_evidence(directory, check)
+    assert evidence is not None
+    assert evidence["outcome"] == "passed"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -18,7 +18,7 @@ from mcpgen.pipeline.project.evidence import (
     EVIDENCE_FOLDER,
     is_evidence_current,
     read_evidence,
-    show_tests,
+    show_figures,
 )
 from tests.support.paths import EXAMPLES, REPOSITORY, SPECS
 
@@ -52,7 +52,7 @@ def make(name: str, directory: Path, kept: Mapping[str, bytes]) -> None:
         (directory / path).parent.mkdir(parents=True, exist_ok=True)
         (directory / path).write_bytes(content)
     bring_up_to_date(directory)
-    show_tests(directory)
+    show_figures(directory)
 
 
 def not_generated(name: str) -> dict[str, bytes]:
@@ -76,19 +76,23 @@ def bring_up_to_date(directory: Path) -> None:
         raise RuntimeError(f"{directory} gave exit code {code}")
 
 
-def has_current_evidence(directory: Path) -> bool:
-    """Tell whether the tests of a server ran on what is there now."""
-    evidence = read_evidence(directory, "tests")
+def has_current_evidence(directory: Path, check: str) -> bool:
+    """Tell whether a check of a server ran on what is there now."""
+    evidence = read_evidence(directory, check)
     return evidence is not None and is_evidence_current(directory, evidence)
 
 
 def prove(directory: Path, *options: str) -> None:
-    """Run the tests of a server, which leaves the evidence of it, where they did not run yet."""
-    if has_current_evidence(directory):
-        return
-    code = run(["test", str(directory), *options])
-    if code:
-        raise RuntimeError(f"the tests of {directory} gave exit code {code}")
+    """Run each check of a server, which leaves the evidence of it, where it did not run yet.
+
+    `options` are those of `mcpgen test`.
+    """
+    commands = {"tests": ("test", *options), "lint": ("lint",), "validate": ("validate",)}
+    for check, (command, *given) in commands.items():
+        if not has_current_evidence(directory, check):
+            code = run([command, str(directory), *given])
+            if code:
+                raise RuntimeError(f"{command} of {directory} gave exit code {code}")
 
 
 def in_workspace(command: str) -> None:

@@ -17,6 +17,7 @@ from mcpgen.diagnostics import Diagnostic, Severity, did_you_mean
 from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
+    from mcpgen.factory.packages import GeneratedPackage
     from mcpgen.factory.validate.official import ScenarioResult
     from mcpgen.factory.validate.probe import ProbeOptions
     from mcpgen.factory.validate.report import Finding
@@ -105,6 +106,8 @@ def validate(
             official=official,
         )
     _write_reports(validation, junit, sarif, markdown)
+    if found.package is not None and revision == "all" and not transport:
+        _record(printer, found.package, validation)
     _show_official(printer, scenarios)
     has_failed = any(not scenario.passed for scenario in scenarios)
     asked = () if revision == "all" else (revision,)
@@ -296,6 +299,15 @@ def _list_diagnostics(found: Sequence[Finding]) -> list[Diagnostic]:
         )
         for finding in found
     ]
+
+
+def _record(printer: Printer, package: GeneratedPackage, validation: Validation) -> None:
+    """Record the result as evidence of a generated package."""
+    from mcpgen.cli.evidence import record_evidence
+    from mcpgen.factory.validate.report import collect_evidence
+    from mcpgen.pipeline.project.evidence import VALIDATE
+
+    record_evidence(printer, package.directory, VALIDATE, collect_evidence(validation))
 
 
 def _explain(printer: Printer, requirement_id: str) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mcpgen.diagnostics import Diagnostic
+from mcpgen.diagnostics import Diagnostic, Severity
 from mcpgen.factory.lint.findings import Finding
 from mcpgen.factory.lint.glama import ToolGrade, format_grade_json
 from mcpgen.factory.lint.matrix import format_matrix_json
@@ -73,7 +73,13 @@ def collect_evidence(report: Report, settings: Settings) -> dict[str, Any]:
     counts = Counter(finding.severity.value for finding in report.findings)
     rules = Counter(finding.rule for finding in report.findings)
     return {
-        "result": "failed" if report.has_findings else "passed",
+        "outcome": "failed" if report.has_findings else "passed",
+        "result": ", ".join(
+            f"{count} {name}{'' if count == 1 else 's'}"
+            for name in map(str, Severity)
+            if (count := counts[name])
+        )
+        or "no findings",
         "findings": dict(sorted(counts.items())),
         "rules": dict(sorted(rules.items())),
         "portable": settings.is_portable,

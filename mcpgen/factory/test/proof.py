@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems
+from mcpgen.emit.merge.merge import TESTS
 from mcpgen.factory.junit import add_to_report
 from mcpgen.factory.packages import find_package
 from mcpgen.factory.test.live import Live, run_live
@@ -22,12 +22,10 @@ from mcpgen.pipeline.project.evidence import (
     describe_tools,
     is_evidence_current,
     read_evidence,
-    show_tests,
+    show_figures,
     write_evidence,
 )
 from mcpgen.pipeline.project.read_inputs import read_own_cases
-
-_CHECK = "tests"
 
 
 class Mutating(Struct, frozen=True):
@@ -102,7 +100,7 @@ def prove(
 
 def _store_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None) -> None:
     """Store the results; keep the mutation score of an earlier run if nothing changed since."""
-    before = read_evidence(target, _CHECK)
+    before = read_evidence(target, TESTS)
     mutation = None
     if campaign is not None:
         mutation = collect_campaign_facts(campaign) | describe_tools(target)
@@ -116,12 +114,11 @@ def _store_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None)
         "result": result,
         "tests": suite.counts,
         "cases": {group.name: group.ran for group in suite.groups if group.is_tool},
-        "tools": {"mcpgen": importlib.metadata.version("mcpgen")},
     }
     if mutation is not None:
         evidence["mutation"] = mutation
-    write_evidence(target, _CHECK, evidence)
-    show_tests(target)
+    write_evidence(target, TESTS, evidence)
+    show_figures(target)
 
 
 def prove_live(target: Path, live: Live, *, junit: Path | None = None) -> Proof:

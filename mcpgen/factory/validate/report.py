@@ -11,6 +11,7 @@ from mcpgen.factory.validate.run import Result, Validation
 from mcpgen.factory.validate.score import Score, compute_score
 from mcpgen.factory.validate.verdicts import Verdict
 from mcpgen.jsonschema.types import JsonObject
+from mcpgen.pipeline.project.evidence import describe_scores
 
 _FINDINGS = frozenset({Verdict.FAIL, Verdict.ERROR})
 _UNDECIDED = frozenset({Verdict.UNTESTED, Verdict.INCONCLUSIVE})
@@ -30,10 +31,11 @@ def compute_scores(validation: Validation) -> dict[str, Score]:
     return {revision: _score(validation, revision) for revision in validation.revisions}
 
 
-def _score(validation: Validation, revision: str) -> Score:
+def _score(validation: Validation, revision: str, transport: str = "") -> Score:
+    """Return the score of a revision, over all transports or one."""
     by_id: dict[str, list[Result]] = {}
     for result in validation.results:
-        if result.revision == revision:
+        if result.revision == revision and transport in ("", result.transport):
             by_id.setdefault(result.requirement.id, []).append(result)
     return compute_score(
         (group[0].requirement, [each.outcome.verdict for each in group]) for group in by_id.values()
@@ -136,6 +138,48 @@ def format_undecided(validation: Validation) -> list[JsonObject]:
         for result in validation.results
         if result.outcome.verdict in _UNDECIDED
     ]
+
+
+def collect_evidence(validation: Validation) -> JsonObject:
+    """Return what `.mcpgen/evidence/validate.json` records of a run: scores by revision, no frames.
+
+    Each revision also has the score and the coverage over each transport, and the requirements
+    that were violated or not decided.
+    """
+    revisions = {
+        revision: {
+            **format_score(score),
+            "transports": _format_transports(validation, revision),
+            "findings": _list_rules(validation, revision, _FINDINGS),
+            "undecided": _list_rules(validation, revision, _UNDECIDED),
+        }
+        for revision, score in compute_scores(validation).items()
+    }
+    has_passed = all(it["verdict"] == "PASS" for it in revisions.values()) and bool(revisions)
+    return {
+        "outcome": validation.trouble_kind or ("passed" if has_passed else "failed"),
+        "result": validation.trouble_kind or describe_scores(revisions) or "no revision",
+        "revisions": revisions,
+        "unsupported": sorted(validation.unsupported),
+    }
+
+
+def _format_transports(validation: Validation, revision: str) -> JsonObject:
+    transports = {it.transport for it in validation.results if it.revision == revision}
+    scores = {it: _score(validation, revision, it) for it in sorted(transports)}
+    return {
+        transport: {
+            "score": score.score,
+            "verdict": score.verdict,
+            "coverage": round(score.coverage, 3),
+        }
+        for transport, score in scores.items()
+    }
+
+
+def _list_rules(validation: Validation, revision: str, verdicts: frozenset[Verdict]) -> list[str]:
+    found = (it for it in validation.results if it.outcome.verdict in verdicts)
+    return sorted({it.requirement.id for it in found if it.revision == revision})
 
 
 # JUnit and Markdown

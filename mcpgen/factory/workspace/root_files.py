@@ -83,6 +83,7 @@ def inventory(servers: Sequence[Server], columns: Sequence[str]) -> list[dict[st
             "tokens": "" if facts.tokens is None else f"{facts.tokens:,}",
             "owner": " ".join(server.owners),
             "tests": facts.tests,
+            "score": facts.score,
         }
         rows.append({column: cells[column] or _UNKNOWN for column in columns})
     return rows

@@ -16,7 +16,12 @@ from mcpgen.emit.write import is_interrupted
 from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner
 from mcpgen.pipeline.options import CheckReport, Outcome
 from mcpgen.pipeline.project.disk import report_interrupted, report_unreadable
-from mcpgen.pipeline.project.evidence import EVIDENCE_FOLDER, has_other_sources, read_evidence
+from mcpgen.pipeline.project.evidence import (
+    EVIDENCE_FOLDER,
+    VALIDATE,
+    has_other_sources,
+    read_evidence,
+)
 from mcpgen.pipeline.project.loading import check_loading
 from mcpgen.pipeline.project.overrides import check_overrides, report_lost
 from mcpgen.pipeline.project.project_folder import (
@@ -106,15 +111,19 @@ def _report_changed_tools(
 
 
 def _note_other_runtime(target: Path, problems: Problems) -> None:
-    evidence = read_evidence(target, TESTS)
-    if evidence is not None and has_other_sources(target, evidence):
-        problems.note(
-            "proven-with-other-runtime",
-            "the tests ran with another state of the runtime",
-            at=Location(f"{EVIDENCE_FOLDER}/{TESTS}.json"),
-            why="mcpgen is installed from a checkout, which changes without its version",
-            help="`mcpgen test` finds out what they say now",
-        )
+    for check, subject, remedy in (
+        (TESTS, "the tests", "`mcpgen test` finds out what they say now"),
+        (VALIDATE, "`mcpgen validate`", "run it again"),
+    ):
+        evidence = read_evidence(target, check)
+        if evidence is not None and has_other_sources(target, evidence):
+            problems.note(
+                "proven-with-other-runtime",
+                f"{subject} ran with another state of the runtime",
+                at=Location(f"{EVIDENCE_FOLDER}/{check}.json"),
+                why="mcpgen is installed from a checkout, which changes without its version",
+                help=remedy,
+            )
 
 
 def _report_destinations(target: Path, problems: Problems) -> None:

@@ -21,7 +21,7 @@ from mcpgen.pipeline.commands.check import check
 from mcpgen.pipeline.inputs import Project
 from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, Report
 from mcpgen.pipeline.project.disk import report_interrupted, report_refused
-from mcpgen.pipeline.project.evidence import show_tests
+from mcpgen.pipeline.project.evidence import show_figures
 from mcpgen.pipeline.project.overrides import (
     add_overridden,
     find_edited_tools,
@@ -195,7 +195,7 @@ def write_prepared(prepared: Prepared, progress: Progress) -> Report:
     progress(f"writing {target}")
     written = commit(target, changes, prepared.lock)
     if written:
-        written += tuple(path for path in show_tests(target) if path not in written)
+        written += tuple(path for path in show_figures(target) if path not in written)
     return replace(report, written=written)
 
 

@@ -20,6 +20,8 @@ from mcpgen.pipeline.project.disk import write_atomically
 from mcpgen.pipeline.project.project_folder import read_file
 
 EVIDENCE_FOLDER = ".mcpgen/evidence"
+LINT = "lint"
+VALIDATE = "validate"
 _SOURCES = "runtime_sources"
 _RUNTIME_FILES = (  # the runtime, what tests import, and what both are built on
     "mcpgen/*.py",
@@ -56,7 +58,13 @@ def write_evidence(target: Path, check: str, evidence: Mapping[str, Any]) -> Non
     """
     file = target / EVIDENCE_FOLDER / f"{check}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    whole = {**evidence, "check": check, "inputs": hash_inputs(target), **describe_tools(target)}
+    whole = {
+        **evidence,
+        "check": check,
+        "inputs": hash_inputs(target),
+        "tools": {"mcpgen": importlib.metadata.version("mcpgen")},
+        **describe_tools(target),
+    }
     text = json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     file.write_text(text, "utf-8", newline="\n")
 
@@ -68,6 +76,18 @@ def read_evidence(target: Path, check: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return evidence if isinstance(evidence, dict) else None
+
+
+def read_results(target: Path, checks: Iterable[str]) -> dict[str, str]:
+    """Say what each check found: "unknown" without evidence, "stale" if its inputs changed."""
+    found = {check: read_evidence(target, check) for check in checks}
+    inputs = hash_inputs(target) if any(found.values()) else {}
+    results = dict.fromkeys(found, "unknown")
+    for check, evidence in found.items():
+        if evidence is not None:
+            is_current = evidence.get("inputs") == inputs
+            results[check] = str(evidence.get("result", "unknown")) if is_current else "stale"
+    return results
 
 
 def is_evidence_current(target: Path, evidence: Mapping[str, Any]) -> bool:
@@ -140,8 +160,8 @@ def _digest(target: Path, paths: Iterable[str]) -> str:
 README_FILE = "README.md"
 
 
-def show_tests(target: Path) -> tuple[str, ...]:
-    """Bring the README's block of the tests up to the evidence; give the path if it was written.
+def show_figures(target: Path) -> tuple[str, ...]:
+    """Bring the README's block of results up to the evidence; give the path if it was written.
 
     Raises:
         OSError: the disk refused.
@@ -149,10 +169,13 @@ def show_tests(target: Path) -> tuple[str, ...]:
     content = read_file(target, README_FILE)
     if content is None or set_figures(content, "") == set_figures(content, "?"):
         return ()  # it has no such block
-    evidence = read_evidence(target, TESTS)
-    is_current = evidence is not None and is_evidence_current(target, evidence)
-    shown = format_figures(evidence) if evidence is not None and is_current else ""
-    changed = set_figures(content, shown)
+    found = [
+        format_figures(evidence)
+        for check, format_figures in ((TESTS, format_tests), (VALIDATE, format_scores))
+        if (evidence := read_evidence(target, check)) is not None
+        and is_evidence_current(target, evidence)
+    ]
+    changed = set_figures(content, "\n".join(filter(None, found)))
     if changed == content:
         return ()
     write_atomically((target / README_FILE).resolve(), changed)
@@ -160,14 +183,14 @@ def show_tests(target: Path) -> tuple[str, ...]:
 
 
 def set_figures(readme: bytes, shown: str) -> bytes:
-    """Give a README with other figures in its block of the tests, if it has one."""
+    """Give a README with other figures in its block of results, if it has one."""
     try:
         return with_block(readme.decode(), TESTS, shown).encode()
     except UnicodeDecodeError:
         return readme  # in an encoding of the user's own
 
 
-def format_figures(evidence: Mapping[str, Any]) -> str:
+def format_tests(evidence: Mapping[str, Any]) -> str:
     """Say in figures what tests found; it has no date, so that it changes only with them."""
     counts, cases = _numbers(evidence.get("tests")), _numbers(evidence.get("cases"))
     said = [f"{count:,} {what}" for what, count in counts.items() if count or what == "passed"]
@@ -185,6 +208,31 @@ def format_figures(evidence: Mapping[str, Any]) -> str:
             f"Faults that the tests detected: {killed:,} of {judged:,} ({killed / judged:.1%})."
         )
     return "\n".join(sentences)
+
+
+def format_scores(evidence: Mapping[str, Any]) -> str:
+    """Say which scores the server got; "" if it got none."""
+    revisions = evidence.get("revisions")
+    scores = describe_scores(revisions if isinstance(revisions, dict) else {})
+    return f"Score of `mcpgen validate`: {scores}." if scores else ""
+
+
+def describe_scores(revisions: Mapping[str, Any]) -> str:
+    """Return the lowest and the highest score of revisions, and how much was exercised; or ""."""
+    members = [
+        (it["score"], it["coverage"])
+        for it in revisions.values()
+        if isinstance(it, dict)
+        and type(it.get("score")) is int
+        and type(it.get("coverage")) in (int, float)
+    ]
+    if not members:
+        return ""
+    scores, shares = zip(*members, strict=True)
+    least, most = min(scores), max(scores)
+    span = f"{least}" if least == most else f"{least} to {most}"
+    number = f"{len(scores)} revision{'' if len(scores) == 1 else 's'}"
+    return f"{span} in {number}, at least {int(100 * min(shares))} % exercised"
 
 
 def _numbers(value: Any) -> dict[str, int]:

@@ -13,9 +13,10 @@ import msgspec
 from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.emit.merge.merge import TESTS
 from mcpgen.ir.file_set import MANIFEST_FILE
 from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings
-from mcpgen.pipeline.project.evidence import is_evidence_current, read_evidence
+from mcpgen.pipeline.project.evidence import VALIDATE, read_results
 from mcpgen.pipeline.project.project_folder import read_file
 
 _VERSION = re.compile(r'^__version__ = "([^"\\]*)"', re.MULTILINE)
@@ -29,6 +30,7 @@ class ServerFacts(Struct, frozen=True):
     tools: int | None = None  # made from the document
     tokens: int | None = None  # about what listing them costs
     tests: str = "unknown"  # what the evidence of their last run says
+    score: str = "unknown"  # the same of `mcpgen validate`
 
 
 def read_workspace(root: Path, problems: Problems) -> WorkspaceSettings | None:
@@ -93,22 +95,14 @@ def read_server_facts(target: Path) -> ServerFacts:
     listed = tools if found is None else found
     init = (read_file(contracts[0].parents[1], "__init__.py") or b"").decode("utf-8", "replace")
     version = _VERSION.search(init)
+    results = read_results(target, (TESTS, VALIDATE))
     return ServerFacts(
         api=str(contract.get("title", "")),
         version=version[1] if version else "",
         tools=len(tools) if has_api else None,
         tokens=sum(-(-len(tool) // 4) for tool in listed) if has_api else None,
-        tests=_read_tests(target),
-    )
-
-
-def _read_tests(target: Path) -> str:
-    """Give the result of the last run of the tests, if nothing changed since."""
-    evidence = read_evidence(target, "tests")
-    if evidence is None:
-        return "unknown"
-    return (
-        str(evidence.get("result", "unknown")) if is_evidence_current(target, evidence) else "stale"
+        tests=results[TESTS],
+        score=results[VALIDATE],
     )
 
 

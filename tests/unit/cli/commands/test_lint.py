@@ -253,9 +253,11 @@ def test_the_result_is_recorded_with_the_hashes_of_its_inputs(
     capsys.readouterr()
     report = report_of(capsys, str(petstore), "--targets", "cursor", code=1)
     evidence = json.loads(path.read_text())
-    assert (evidence["check"], evidence["result"]) == ("lint", "failed")
+    assert (evidence["check"], evidence["outcome"]) == ("lint", "failed")
+    assert evidence["result"] == "1 warning, 5 notes"
+    assert list(evidence["tools"]) == ["mcpgen"]
     assert evidence["clients"] == ["cursor"]
     assert sum(evidence["rules"].values()) == len(report["findings"])
     assert evidence["inputs"]["lock"]
     report_of(capsys, str(petstore), code=0)
-    assert json.loads(path.read_text())["result"] == "passed"
+    assert json.loads(path.read_text())["outcome"] == "passed"

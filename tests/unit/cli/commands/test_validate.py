@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -56,6 +57,40 @@ def test_a_revision_that_was_asked_for_and_is_not_supported_exits_with_1(
 def test_an_unreachable_server_exits_with_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert validate("--json", fault="exits") == 1
     assert json.loads(capsys.readouterr().out)["outcome"] == "unreachable"
+
+
+@pytest.mark.slow
+def test_only_a_run_of_all_revisions_and_transports_is_evidence(
+    petstore: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (petstore / "src" / "petstore_mcp" / "__main__.py").write_text("raise SystemExit(1)\n")
+    path = petstore / ".mcpgen" / "evidence" / "validate.json"
+    path.unlink(missing_ok=True)
+    for options in (["--revision", "2025-11-25"], ["--transport", "stdio"]):
+        assert run(["validate", str(petstore), *options]) == 1
+        assert not path.exists()
+
+    assert run(["validate", str(petstore)]) == 1
+
+    evidence = json.loads(path.read_text())
+    assert (evidence["check"], evidence["outcome"]) == ("validate", "unreachable")
+    assert evidence["inputs"]["lock"]
+    assert str(petstore) not in path.read_text()
+
+
+@pytest.mark.slow
+def test_evidence_that_cannot_be_written_is_noted(
+    petstore: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (petstore / "src" / "petstore_mcp" / "__main__.py").write_text("raise SystemExit(1)\n")
+    folder = petstore / ".mcpgen" / "evidence"
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+
+    assert run(["validate", str(petstore)]) == 1
+    assert "note[no-evidence]: cannot write .mcpgen/evidence/validate.json" in (
+        capsys.readouterr().err
+    )
 
 
 def test_a_requirement_is_explained_without_a_server(capsys: pytest.CaptureFixture[str]) -> None:

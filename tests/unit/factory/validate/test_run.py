@@ -106,6 +106,25 @@ def test_a_missing_command_is_unreachable() -> None:
 # Reports
 
 
+def test_evidence_has_scores_for_each_revision_and_transport_and_no_frames() -> None:
+    evidence = report.collect_evidence(validated("banner"))
+    assert evidence["outcome"] == "failed"
+    assert evidence["result"].startswith("59 in 1 revision, at least 9")
+    assert evidence["unsupported"] == ["2024-11-05"]
+    found = evidence["revisions"][REVISION]
+    assert found["findings"] == ["stdout-only-messages"]
+    assert "cancelled-call-unanswered" in found["undecided"]
+    score = {key: found[key] for key in ("score", "verdict", "coverage")}
+    assert found["transports"] == {"stdio": score}
+    assert "small server" not in json.dumps(evidence)
+
+
+def test_evidence_of_an_unreachable_server_says_so() -> None:
+    evidence = report.collect_evidence(validated("exits"))
+    assert (evidence["outcome"], evidence["result"]) == ("unreachable", "unreachable")
+    assert evidence["revisions"] == {}
+
+
 def texts(root: ElementTree.Element, outcome: str) -> Iterator[str]:
     yield from (str(it.get("message")) for it in root.iter(outcome))
 

@@ -64,6 +64,7 @@ def test_list_shows_the_servers_sorted_by_path(ws: Ws, workspace: Path) -> None:
         "tokens": "",
         "owner": "@shop/platform",
         "tests": "unknown",
+        "score": "unknown",
     }
     assert report["left_out"] == [{"server": "servers/bee", "reason": "old API"}]
 

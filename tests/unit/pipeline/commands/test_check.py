@@ -171,6 +171,16 @@ def test_tests_that_ran_with_another_state_of_a_checkout_are_noted(
     assert notes(project) == []
 
 
+def test_a_validation_with_another_state_of_a_checkout_is_noted(
+    project: Path, tmp_path: Path
+) -> None:
+    source = install_checkout(project, tmp_path / "checkout")
+    write_evidence(project, "validate", {})
+    assert notes(project) == []
+    source.write_text("A = 2\n")
+    assert notes(project) == ["proven-with-other-runtime"]
+
+
 def test_stale_evidence_is_not_compared_with_the_runtime(project: Path, tmp_path: Path) -> None:
     source = install_checkout(project, tmp_path / "checkout")
     write_evidence(project, "tests", {})
