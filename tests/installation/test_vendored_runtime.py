@@ -131,8 +131,8 @@ def test_files_of_the_project_install_from_the_wheel(project: Path) -> None:
     assert "vendor/*.whl binary" in (project / ".gitattributes").read_text()
     workflow = yaml.safe_load((project / ".github/workflows/mcpgen.yml").read_text())
     commands = [step.get("run", "") for step in workflow["jobs"]["check"]["steps"]]
-    assert 'pipx run --spec "$(echo vendor/mcpgen-*.whl)[cli]" mcpgen check' in commands
-    assert 'pip install vendor/*.whl -e ".[test]"' in commands
+    assert 'pip install "$(echo vendor/mcpgen-*.whl)[cli]"' in commands
+    assert any(it.startswith('pip install vendor/*.whl -e ".[test]" ') for it in commands)
     [hook] = yaml.safe_load((project / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     assert hook["language"] == "system"
 

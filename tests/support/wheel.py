@@ -21,7 +21,7 @@ from tests.support.paths import CACHE, REPOSITORY
 from tests.support.running_server import installed
 
 WAIT_SECONDS = 900
-_WHEELHOUSE = CACHE / "wheelhouse"
+WHEELHOUSE = CACHE / "wheelhouse"
 _BUILT_FROM = ("LICENSE", "README.md", "mcpgen", "pyproject.toml", "templates")
 # Settings of the machine that runs the tests: its index, its interpreter, its environment.
 _NOT_INHERITED = ("PIP_", "PYTEST_", "PYTHON", "VIRTUAL_ENV")
@@ -78,7 +78,7 @@ def new_environment(directory: Path) -> Path:
 
 def pip_command(scripts: Path) -> list[str]:
     """Return the command of a pip that installs into an environment, from the wheelhouse alone."""
-    wheelhouse = installed(_WHEELHOUSE / "filled", "wheelhouse").parent
+    wheelhouse = installed(WHEELHOUSE / "filled", "wheelhouse").parent
     options = {
         "CONFIG_FILE": os.devnull,
         "DISABLE_PIP_VERSION_CHECK": "1",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.options import Diff, DryRun, Env, Header, Server, TokenFrom
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _PINS = "Definitions that were reviewed"
 _FIX = "Repair"
+_NO_API = "http://127.0.0.1:9"  # nothing is called
 
 
 def lint(
@@ -97,7 +99,10 @@ def lint(
     The server is the folder of a package, whose files are read, or a JSON file with a list of
     tools, a URL, or a command.
     """
+    from mcpgen.cli.evidence import record_evidence
+    from mcpgen.factory.lint.report import collect_evidence
     from mcpgen.factory.lint.run import lint as run_lint
+    from mcpgen.pipeline.project.evidence import LINT
 
     words = target or []
     source = _Source(words, header=header, env=env, token_from=token_from, is_started=start)
@@ -129,7 +134,7 @@ def lint(
     if sarif is not None:
         _write_sarif(sarif, report)
     if package is not None and not (dry_run or diff):
-        _write_evidence(printer, package, report, settings)
+        record_evidence(printer, package.directory, LINT, collect_evidence(report, settings))
     if package is not None and (fix or dry_run or diff):
         return _fix(printer, package, report, writes=fix and not (dry_run or diff))
     return printer.finish(Outcome.FINDINGS if report.has_findings else Outcome.DONE)
@@ -177,7 +182,12 @@ class _Source:
         Raises:
             _UnlistedError: the server does not list its tools.
         """
-        from mcpgen.factory.lint.load import ListingUnreadableError, load_file, load_package
+        from mcpgen.factory.lint.load import (
+            ListingUnreadableError,
+            add_unlisted,
+            load_file,
+            load_package,
+        )
 
         if self._file is not None:
             try:
@@ -186,9 +196,14 @@ class _Source:
                 raise UsageError(str(error)) from None
             except OSError as error:
                 raise UsageError(f"cannot read {self._file}: {error.strerror}") from None
-        if self.package is not None and not self._is_started:
-            return load_package(self.package)
-        return _fetch(self._target)
+        if self.package is None:
+            return _fetch(self._target)
+        files = load_package(self.package)
+        if not self._is_started:
+            return files
+        settings = self.package.mock_environment(_NO_API)
+        environment = {**settings, **self._target.environment}
+        return add_unlisted(_fetch(replace(self._target, environment=environment)), files)
 
 
 def _fetch(target: Target) -> Listing:
@@ -331,24 +346,6 @@ def _write_sarif(path: Path, report: Report) -> None:
         write_sarif(path, list_diagnostics(report.findings), titles)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
-
-
-def _write_evidence(
-    printer: Printer, package: GeneratedPackage, report: Report, settings: Settings
-) -> None:
-    """Record the result with the hashes of what it was found on; a full disk is only noted."""
-    from mcpgen.factory.lint.report import collect_evidence
-    from mcpgen.pipeline.project.evidence import EVIDENCE_FOLDER, write_evidence
-
-    try:
-        write_evidence(package.directory, "lint", collect_evidence(report, settings))
-    except OSError as error:
-        printer.note(
-            "no-evidence",
-            f"cannot write {EVIDENCE_FOLDER}/lint.json: {error.strerror}",
-            why="`.mcpgen/evidence` records what was checked",
-            help="make the folder writable, and lint again",
-        )
 
 
 def _fix(printer: Printer, package: GeneratedPackage, report: Report, *, writes: bool) -> int:

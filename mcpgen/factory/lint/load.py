@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.lint.listing import Listing
 from mcpgen.factory.packages import GeneratedPackage
@@ -45,6 +47,22 @@ def load_package(package: GeneratedPackage) -> Listing:
         has_search=found is not None,
         places=_locate_tools(package.directory, generated / "listing.json"),
         has_unknown_tools=_has_hand_written_tools(package.directory),
+    )
+
+
+def add_unlisted(started: Listing, files: Listing) -> Listing:
+    """Return what the running server of a project lists, with what only its files know.
+
+    That are the tools behind search tools, and the places of tools.
+    """
+    names = {read_text(tool, "name") for tool in started.tools}
+    behind = files.all_tools if files.has_search else ()
+    return replace(
+        started,
+        server=files.server,
+        unlisted=tuple(tool for tool in behind if read_text(tool, "name") not in names),
+        has_search=files.has_search,
+        places=files.places,
     )
 
 

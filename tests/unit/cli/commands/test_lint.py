@@ -86,6 +86,17 @@ def test_hand_written_tools_are_examined_by_starting_the_server(
     assert "unlisted-tools" not in {each["rule"] for each in report["findings"]}
 
 
+def test_a_started_server_is_examined_with_its_unlisted_tools(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(EXAMPLES / "chatdesk-mcp", tmp_path / "chatdesk-mcp")
+    assert run(["lint", str(folder)]) == 0
+    files = capsys.readouterr()
+    assert "129 other tools can be searched for" in files.out
+    assert run(["lint", str(folder), "--start"]) == 0
+    assert capsys.readouterr() == files
+
+
 def test_a_file_with_tools_is_examined(listed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = report_of(capsys, str(listed), "--matrix", code=1)
     assert report["matrix"]["tools"]["get.pet"]["codex"]["effect"] == "breaks"
@@ -248,6 +259,7 @@ def test_the_result_is_recorded_with_the_hashes_of_its_inputs(
     petstore: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = petstore / ".mcpgen" / "evidence" / "lint.json"
+    path.unlink(missing_ok=True)
     run(["lint", str(petstore), "--diff"])
     assert not path.exists()
     capsys.readouterr()
