@@ -161,7 +161,7 @@ suites: $(TEST_TOOLS)
 	@$(BIN)/python -m tests.corpus.suites
 
 text-signals: $(INSTALLED)
-	@$(BIN)/python -m tests.unit.factory.lint.text_signals.measurement
+	@$(BIN)/python -m tests.unit.text.signals.measurement
 
 judges: $(INSTALLED) $(NODE_TOOLS) $(PEERS)/schemathesis-4.32.5/installed.txt
 	@$(BIN)/python -m tests.corpus.outside_judges

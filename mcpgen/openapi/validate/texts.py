@@ -1,43 +1,37 @@
-"""Detection of hidden characters and prompt injections in the texts of a document."""
+"""Hidden characters and prompt injections in the texts of a document."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 
 from msgspec import Struct
 
 from mcpgen.jsonschema.types import JsonObject
+from mcpgen.text.invisible import visible
 from mcpgen.text.json_pointer import Path, path_tokens
+from mcpgen.text.signals import (
+    STEERING_KINDS,
+    TextSignal,
+    find_hidden_characters,
+    find_text_signals,
+)
 
-# Tags, bidirectional controls and zero-width characters. Joiners inside words are allowed, since
-# several scripts need them.
-_HIDDEN: re.Pattern[str] = re.compile(
-    "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e007f]|(?<!\\w)[\u200c\u200d]|[\u200c\u200d](?!\\w)"
-)
-_EMOJI_JOINER = re.compile("[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]\u200d")
-
-_INSTRUCTION = re.compile(
-    # Markup of AWS, `<important> <p>…`, is not an instruction.
-    r"<(important|system|instructions?|system[-_ ]?prompt)>(?!\s*<)[^<]*</\1>"
-    r"|\b(?:ignore|disregard|forget|override)\s+(?:(?:all|any|the|your|of|these|those)\s+)*"
-    r"(?:previous|prior|above|earlier|preceding|other)\s+(?:\w+\s+)?"
-    r"(?:instructions?|prompts?|rules|guidelines|messages|context)\b"
-    r"|\b(?:do\s+not|don't|never)\s+(?:tell|inform|notify|alert|mention\s+(?:\w+\s+)?to)\s+"
-    r"the\s+user\b"
-    r"|\bbefore\s+(?:using|calling|invoking)\s+(?:this|any|the|other)\s+tools?\b"
-    r"|\bwithout\s+(?:telling|informing|notifying)\s+the\s+user\b"
-    r"|~/\.ssh/|\bid_rsa\b|~/\.aws/",
-    re.IGNORECASE,
-)
-# Every match contains one of these words. The check avoids the slow pattern for most texts.
-_INSTRUCTION_WORDS = (
-    *("<", "ignore", "disregard", "forget", "override", "the user"),
-    *("this tool", "any tool", "the tool", "other tool", ".ssh", "id_rsa", ".aws"),
-)
+_FIELDS = {
+    "default": "default",
+    "description": "description",
+    "enum": "enum",
+    "example": "example",
+    "name": "name",
+    "operationId": "name",
+    "pattern": "pattern",
+    "summary": "title",
+    "title": "title",
+}
 _PROSE = frozenset({"description", "summary", "title"})
+_INSTRUCTING = frozenset({"encoded-text", "hidden-markup"})
+_LOOKALIKES = "lookalike-letters"  # of names, `mixed-script` tells
 
 
 class TextFinding(Struct, frozen=True):
@@ -51,53 +45,60 @@ class TextFinding(Struct, frozen=True):
 
 
 def find_suspicious_texts(root: JsonObject) -> Iterator[TextFinding]:
-    """Find hidden characters in strings and keys, and instructions to a model in descriptions."""
-    pending: list[tuple[object, Path]] = [(root, None)]
+    """Find hidden characters in strings and keys, and in prose all that hides text or steers."""
+    pending: list[tuple[object, Path, str]] = [(root, None, "")]
     seen: set[int] = set()
+    search = cache(find_text_signals)  # documents repeat their texts
     while pending:
-        node, path = pending.pop()
+        node, path, field = pending.pop()
         if id(node) in seen or not isinstance(node, dict | list):
             continue
         seen.add(id(node))
         for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+            inner = _FIELDS.get(key, "description") if isinstance(key, str) else field
             if isinstance(value, str):
-                if not value.isascii():
-                    yield from _check_hidden(value, (path, key))
-                if key in _PROSE and (excerpt := _find_instruction(value)):
-                    yield TextFinding(
-                        "instruction-in-text",
-                        path_tokens((path, key)),
-                        f"possible instruction to the model: `{excerpt[:60]}`",
-                        "the model that calls a tool reads its description",
-                        "describe the operation, not what the model must do",
-                    )
+                if key in _PROSE:
+                    yield from _report(search(value, inner), value, (path, key))
+                else:
+                    yield from _report(find_hidden_characters(value, inner), value, (path, key))
             elif isinstance(value, (dict, list)):
-                pending.append((value, (path, key)))
-            if isinstance(key, str) and not key.isascii():
-                yield from _check_hidden(key, (path, key))
+                pending.append((value, (path, key), inner))
+            if isinstance(key, str):
+                yield from _report(find_hidden_characters(key, "property"), key, (path, key))
 
 
-def _check_hidden(text: str, path: Path) -> Iterator[TextFinding]:
-    found = _HIDDEN.findall(_EMOJI_JOINER.sub("", text))
-    if found:
-        names = sorted({f"U+{ord(character):04X}" for character in found})
+def _report(signals: Iterable[TextSignal], text: str, path: Path) -> Iterator[TextFinding]:
+    """Yield at most two findings for a text: what steers a model, and what is hidden."""
+    steering: list[TextSignal] = []
+    hidden: list[TextSignal] = []
+    for signal in signals:
+        if signal.kind in STEERING_KINDS or signal.kind in _INSTRUCTING:
+            steering.append(signal)
+        elif signal.kind != _LOOKALIKES:
+            hidden.append(signal)
+    if steering:
+        first = steering[0]
+        excerpt = " ".join(text[first.start : first.end].split())[:60]
+        yield TextFinding(
+            "instruction-in-text",
+            path_tokens(path),
+            f"possible instruction to the model, `{excerpt}`: {_join_reasons(steering)}",
+            "the model that calls a tool reads its description",
+            "describe the operation, not what the model must do",
+        )
+    if hidden:
+        left = "".join(visible(text[each.start : each.end])[0] for each in hidden)
         yield TextFinding(
             "hidden-characters",
             path_tokens(path),
-            f"{len(found)} invisible or direction-changing characters: "
-            f"{', '.join(names[:5])}{', …' if len(names) > 5 else ''}",
+            _join_reasons(hidden),
             "a model reads characters that a reviewer cannot see",
-            "remove them; mcpgen removes them from tools",
+            "remove them" if left else "remove them; mcpgen removes them from tools",
         )
 
 
-def _find_instruction(text: str) -> str:
-    """Return the words that look like an instruction to a model, or ""."""
-    plain = " ".join(text.lower().split())
-    if not any(word in plain for word in _INSTRUCTION_WORDS):
-        return ""
-    found = _INSTRUCTION.search(plain)
-    return found[0] if found else ""
+def _join_reasons(signals: Iterable[TextSignal]) -> str:
+    return "; ".join(dict.fromkeys(signal.reason for signal in signals))
 
 
 _LOOKALIKE_SCRIPTS = frozenset({"Latin", "Cyrillic", "Greek", "Armenian", "Cherokee"})

@@ -8,10 +8,10 @@ from typing import Final
 
 from mcpgen.factory.lint.findings import Finding, flag
 from mcpgen.factory.lint.listing import Listing, Text, iterate_texts
-from mcpgen.factory.lint.text_signals import HIDDEN_KINDS, find_text_signals
 from mcpgen.ir.client_checks import read_text
 from mcpgen.jsonschema.features import iterate_schemas
 from mcpgen.text.secret_values import REDACTED, find_token, is_secret_default
+from mcpgen.text.signals import HIDDEN_KINDS, find_text_signals
 
 _NAME: Final = r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+"
 # A tool is meant only where the text says "tool": arguments have such names as well.

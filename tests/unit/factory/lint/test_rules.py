@@ -14,7 +14,7 @@ from mcpgen.factory.lint.listing import Listing
 from mcpgen.factory.lint.rules import texts
 from mcpgen.factory.lint.run import lint
 from mcpgen.factory.lint.settings import parse_targets
-from mcpgen.factory.lint.text_signals import TextSignal
+from mcpgen.text.signals import TextSignal
 from tests.unit.factory.lint.conftest import DESCRIPTION, find_all, make_arguments, make_tool
 
 Case = dict[str, Any]

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from mcpgen.factory.lint.text_signals.cues import Cue
+from mcpgen.text.signals.cues import Cue
 
 Span = tuple[int, int]
 
@@ -21,16 +21,18 @@ class CueMatcher:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._is_ascii = text.isascii()
-        self._words = frozenset(_WORD.findall(text)).union(_LETTERS.findall(text))
+        self.is_ascii = text.isascii()
+        words = frozenset(_WORD.findall(text))
+        mixed = " ".join(word for word in words if not word.isalpha())
+        self.words = words.union(_LETTERS.findall(mixed))
         if "@" in text:
-            self._words |= {"@"}
+            self.words |= {"@"}
         self._found: dict[Cue, Mapping[int, Span]] = {}
         self._ends: list[int] | None = None
 
     def may_contain(self, cue: Cue) -> bool:
         """Check for one of the words of which every match of the cue contains one."""
-        return not cue.words.isdisjoint(self._words) if cue.words else not self._is_ascii
+        return not cue.words.isdisjoint(self.words) if cue.words else not self.is_ascii
 
     def find(self, cue: Cue) -> Mapping[int, Span]:
         """Return the first span of a cue in each sentence, by the number of the sentence."""

@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from mcpgen.factory.lint.text_signals import MAX_CHARS, find_text_signals
+from mcpgen.text.signals import MAX_CHARS, find_text_signals
 
 
 def kinds(text: str, field: str = "description") -> list[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import yaml
 
-from mcpgen.factory.lint.text_signals import TextSignal, find_text_signals
+from mcpgen.text.signals import TextSignal, find_text_signals
 from tests.support.corpus import CORPUS, corpus_documents, is_present
 
 SETS = ("blind", "held_out", "tuning")

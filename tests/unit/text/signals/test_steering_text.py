@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mcpgen.factory.lint.text_signals import find_signals_across, find_text_signals
-from mcpgen.factory.lint.text_signals.cues import CUES
-from mcpgen.factory.lint.text_signals.folding import _fold_slowly, fold
-from mcpgen.factory.lint.text_signals.matching import CueMatcher
-from mcpgen.factory.lint.text_signals.rules import RULES
-from mcpgen.factory.lint.text_signals.weak_cues import HEAVY_CUES, LIGHT_CUES
-from tests.unit.factory.lint.text_signals.measurement import SETS, labelled_texts
+from mcpgen.text.signals import find_signals_across, find_text_signals
+from mcpgen.text.signals.cues import CUES
+from mcpgen.text.signals.folding import _fold_slowly, fold
+from mcpgen.text.signals.matching import CueMatcher
+from mcpgen.text.signals.rules import RULES
+from mcpgen.text.signals.weak_cues import HEAVY_CUES, LIGHT_CUES
+from tests.unit.text.signals.measurement import SETS, labelled_texts
 
 TEXTS = [text for name in SETS for text in labelled_texts(name)]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from mcpgen.factory.lint.text_signals.cues import Cue, parse_cue, read_table
-from mcpgen.factory.lint.text_signals.matching import CueMatcher, Span
-from mcpgen.factory.lint.text_signals.rules import SAMPLES, TEMPLATES
-from mcpgen.factory.lint.text_signals.signals import TextSignal
+from mcpgen.text.signals.cues import Cue, WordIndex, parse_cue, read_table
+from mcpgen.text.signals.kinds import TextSignal
+from mcpgen.text.signals.matching import CueMatcher, Span
+from mcpgen.text.signals.rules import SAMPLES, TEMPLATES
 
 _THRESHOLD: Final = 5
 _TABLES: Final[Mapping[str, Any]] = read_table("weak_cues.toml")
@@ -18,6 +18,8 @@ HEAVY_CUES: Final[Mapping[str, Cue]] = {
 LIGHT_CUES: Final[Mapping[str, Cue]] = {
     name: parse_cue(table) for name, table in _TABLES["light"].items()
 }
+_HEAVY_INDEX: Final = WordIndex((cue.words, (name, cue)) for name, cue in HEAVY_CUES.items())
+_LIGHT_INDEX: Final = WordIndex((cue.words, (name, cue)) for name, cue in LIGHT_CUES.items())
 _USER_DATA: Final = "data of the user"  # a light cue; enough together with many other light ones
 
 # The kind of a signal, by the first row whose cues were all found.
@@ -43,8 +45,10 @@ def find_weak_combination(matcher: CueMatcher, field: str) -> Iterator[TextSigna
     """
     if field in TEMPLATES or field in SAMPLES:
         return
-    heavy = {name: found for name, cue in HEAVY_CUES.items() if (found := matcher.find(cue))}
-    light = {name: found for name, cue in LIGHT_CUES.items() if (found := matcher.find(cue))}
+    heavy = _find_all(matcher, _HEAVY_INDEX)
+    if not heavy and not matcher.may_contain(LIGHT_CUES[_USER_DATA]):
+        return
+    light = _find_all(matcher, _LIGHT_INDEX)
     starting = [*heavy.values(), light.get(_USER_DATA, {})]
     found_by_name = heavy | light
     for sentence in sorted({number for found in starting for number in found}):
@@ -54,6 +58,13 @@ def find_weak_combination(matcher: CueMatcher, field: str) -> Iterator[TextSigna
             if score >= _THRESHOLD:
                 yield _signal(names, [found_by_name[name] for name in names], near)
                 return
+
+
+def _find_all(
+    matcher: CueMatcher, cues: WordIndex[tuple[str, Cue]]
+) -> dict[str, Mapping[int, Span]]:
+    possible = cues.select(matcher.words, is_ascii=matcher.is_ascii)
+    return {name: found for name, cue in possible if (found := matcher.find(cue))}
 
 
 def _signal(names: list[str], founds: list[Mapping[int, Span]], near: set[int]) -> TextSignal:

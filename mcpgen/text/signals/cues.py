@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
+
+T = TypeVar("T")
 
 _REPLY: Final = r"(?:reply|replies|response|responses|answer|answers)"
 _MACROS: Final[Mapping[str, str]] = {
@@ -25,19 +28,50 @@ _MACROS: Final[Mapping[str, str]] = {
 _MACRO: Final = re.compile("|".join(_MACROS))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Cue:
     """A phrase that may be part of a signal."""
 
-    pattern: re.Pattern[str]
+    expression: str
     words: frozenset[str]  # each match contains one; empty: each match is not ASCII
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The compiled expression. Few are needed for ordinary texts, and compiling all is slow."""
+        return re.compile(self.expression)
+
+
+class WordIndex(Generic[T]):
+    """Items by words, to find those for which a text has one of their words.
+
+    Items without words are found in each text that is not ASCII.
+    """
+
+    def __init__(self, items: Iterable[tuple[frozenset[str], T]]) -> None:
+        self._items: list[T] = []
+        self._by_word: dict[str, list[int]] = {}
+        self._without_words: list[int] = []
+        for number, (words, item) in enumerate(items):
+            self._items.append(item)
+            for word in words:
+                self._by_word.setdefault(word, []).append(number)
+            if not words:
+                self._without_words.append(number)
+        self._words = frozenset(self._by_word)
+
+    def select(self, words: frozenset[str], *, is_ascii: bool) -> list[T]:
+        """Return the items that a text of these words may contain, in their order."""
+        numbers = {number for word in words & self._words for number in self._by_word[word]}
+        if not is_ascii:
+            numbers.update(self._without_words)
+        return [self._items[number] for number in sorted(numbers)]
 
 
 def parse_cue(table: Mapping[str, Any]) -> Cue:
     """Parse a table of `cues.toml` or `weak_cues.toml`."""
     alternatives = "|".join(table["patterns"])
     expanded = _MACRO.sub(lambda macro: _MACROS[macro[0]], alternatives)
-    return Cue(re.compile(expanded), frozenset(table["words"].split()))
+    return Cue(expanded, frozenset(table["words"].split()))
 
 
 def read_table(name: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mcpgen.factory.lint.text_signals.cues import CUES, Cue, read_table
+from mcpgen.text.signals.cues import CUES, Cue, WordIndex, read_table
 
 TEMPLATES: Final = frozenset({"prompt", "instructions"})
 """Fields that instruct a model: only instructions against its user are reported."""
@@ -14,6 +14,7 @@ TEMPLATES: Final = frozenset({"prompt", "instructions"})
 SAMPLES: Final = frozenset({"example", "default"})
 """Fields with data of users, who may address a model."""
 
+_NONE: Final[frozenset[str]] = frozenset()
 _GROUPS: Final[Mapping[str, frozenset[str]]] = {"templates": TEMPLATES, "samples": SAMPLES}
 
 
@@ -53,4 +54,15 @@ def _parse_fields(names: Sequence[str]) -> frozenset[str]:
 RULES: Final[tuple[Rule, ...]] = tuple(
     _parse_rule(table) for table in read_table("rules.toml")["rule"]
 )
-STRONG_RULES: Final = tuple(rule for rule in RULES if rule.is_strong)
+
+
+def _index(rules: Sequence[Rule]) -> WordIndex[Rule]:
+    """Index rules by the words of the cue of each that has the fewest."""
+    rarest = [
+        min((it.words for it in rule.cues if it.words), key=len, default=_NONE) for rule in rules
+    ]
+    return WordIndex(zip(rarest, rules, strict=True))
+
+
+RULE_INDEX: Final = _index(RULES)
+STRONG_RULE_INDEX: Final = _index([rule for rule in RULES if rule.is_strong])

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from mcpgen.factory.lint.text_signals.folding import (
+from mcpgen.text.signals.cues import WordIndex
+from mcpgen.text.signals.folding import (
     FoldedText,
     fold,
     join_spelled_words,
@@ -14,10 +15,10 @@ from mcpgen.factory.lint.text_signals.folding import (
     split_identifier,
     split_joined_words,
 )
-from mcpgen.factory.lint.text_signals.matching import CueMatcher, Span
-from mcpgen.factory.lint.text_signals.rules import RULES, STRONG_RULES, Rule
-from mcpgen.factory.lint.text_signals.signals import TextSignal
-from mcpgen.factory.lint.text_signals.weak_cues import find_weak_combination
+from mcpgen.text.signals.kinds import TextSignal
+from mcpgen.text.signals.matching import CueMatcher, Span
+from mcpgen.text.signals.rules import RULE_INDEX, STRONG_RULE_INDEX, Rule
+from mcpgen.text.signals.weak_cues import find_weak_combination
 
 # Spelled words become one word, in which no pattern for sentences matches.
 _COMPACT: Final = re.compile(
@@ -43,14 +44,14 @@ def find_steering_phrases(text: str, field: str) -> Sequence[TextSignal]:
     is_identifier = len(text) <= _MAX_IDENTIFIER_CHARS and not _NO_IDENTIFIER.search(text)
     folded = fold(split_identifier(text) if is_identifier else text)
     matcher = CueMatcher(folded.text)
-    signals = [*_match_rules(folded, matcher, field, RULES)]
+    signals = [*_match_rules(folded, matcher, field, RULE_INDEX)]
     if not signals:
         for weak in find_weak_combination(matcher, field):
             span = folded.original_span(weak.start, weak.end)
             signals.append(TextSignal(weak.kind, *span, weak.reason))
     for reveal in (reveal_leetspeak, join_spelled_words, split_joined_words):
         if (revealed := reveal(folded)) is not None:
-            signals += _match_rules(revealed, CueMatcher(revealed.text), field, STRONG_RULES)
+            signals += _match_rules(revealed, CueMatcher(revealed.text), field, STRONG_RULE_INDEX)
             signals += _match_compact(revealed)
     if is_identifier:
         return [TextSignal(signal.kind, 0, len(text), signal.reason) for signal in signals]
@@ -58,9 +59,9 @@ def find_steering_phrases(text: str, field: str) -> Sequence[TextSignal]:
 
 
 def _match_rules(
-    folded: FoldedText, matcher: CueMatcher, field: str, rules: Sequence[Rule]
+    folded: FoldedText, matcher: CueMatcher, field: str, rules: WordIndex[Rule]
 ) -> Iterator[TextSignal]:
-    for rule in rules:
+    for rule in rules.select(matcher.words, is_ascii=matcher.is_ascii):
         if rule.applies_to(field):
             span = matcher.match(rule.cues, rule.reach)
             if span is not None and not _is_mention(folded.text, span):

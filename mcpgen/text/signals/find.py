@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mcpgen.factory.lint.text_signals.characters import find_hidden_characters
-from mcpgen.factory.lint.text_signals.markup import (
+from mcpgen.text.signals.characters import find_hidden_characters
+from mcpgen.text.signals.kinds import MAX_CHARS, TextSignal
+from mcpgen.text.signals.markup import (
     find_encoded_text,
     find_hidden_markup,
     find_long_gaps,
     find_role_markup,
 )
-from mcpgen.factory.lint.text_signals.signals import MAX_CHARS, TextSignal
-from mcpgen.factory.lint.text_signals.steering import find_steering_phrases
+from mcpgen.text.signals.steering import find_steering_phrases
 
 
 def find_text_signals(text: str, field: str) -> Sequence[TextSignal]:

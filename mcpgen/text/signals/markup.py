@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from mcpgen.factory.lint.text_signals.rules import SAMPLES, TEMPLATES
-from mcpgen.factory.lint.text_signals.signals import TextSignal
-from mcpgen.factory.lint.text_signals.steering import find_steering_phrases
+from mcpgen.text.signals.kinds import TextSignal
+from mcpgen.text.signals.rules import SAMPLES, TEMPLATES
+from mcpgen.text.signals.steering import find_steering_phrases
 
 _LINK_COMMENT: Final = re.compile(r"\[//\]: # [(\"']([^\n]{0,1000})[)\"'](?=\s|$)")
 _UNDISPLAYED: Final = re.compile(
@@ -97,7 +97,7 @@ def find_role_markup(text: str, field: str) -> Iterator[TextSignal]:
         return
     if "<" in text:
         for tag in _ROLE_TAG.finditer(text):
-            if _PROSE.search(tag[2]):
+            if _PROSE.search(tag[2]) and not _is_placeholder(text, tag):
                 yield TextSignal("role-markup", *tag.span(), "text in a tag of system messages")
         for tag in _NOTE_TAG.finditer(text):
             if _PROSE.search(tag[2]) and len({*_NOTE_CUES.findall(tag[2].lower())}) >= 3:
@@ -106,6 +106,13 @@ def find_role_markup(text: str, field: str) -> Iterator[TextSignal]:
         yield TextSignal(
             "role-markup", *line.span(), "a line that starts a message of another role"
         )
+
+
+def _is_placeholder(text: str, tag: re.Match[str]) -> bool:
+    """Check for a tag within a sentence that is never closed: "use <system> as the name"."""
+    before = text[max(0, tag.start() - 2) : tag.start()].strip(" ")[-1:]
+    is_within_sentence = before.isalnum() or before in set(",'\"`(=")
+    return is_within_sentence and not text.startswith("</", tag.end())
 
 
 def find_encoded_text(text: str) -> Iterator[TextSignal]:

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
-from mcpgen.factory.lint.text_signals.signals import TextSignal
+from mcpgen.text.signals.kinds import TextSignal
 
 _SUSPECT: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"

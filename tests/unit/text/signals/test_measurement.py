@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mcpgen.factory.lint.text_signals import HIDDEN_KINDS, STEERING_KINDS, find_text_signals
+from mcpgen.text.signals import HIDDEN_KINDS, STEERING_KINDS, find_text_signals
 from tests.support.corpus import CORPUS, is_present
-from tests.unit.factory.lint.text_signals.measurement import (
+from tests.unit.text.signals.measurement import (
     LabelledText,
     labelled_texts,
     measure,

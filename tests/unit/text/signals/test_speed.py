@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from mcpgen.factory.lint.text_signals import MAX_CHARS, find_text_signals
-from tests.unit.factory.lint.text_signals.measurement import labelled_texts
+from mcpgen.text.signals import MAX_CHARS, find_text_signals
+from tests.unit.text.signals.measurement import labelled_texts
 
 UNITS = [
     "a", "a ", "aB", "a_", "a-b-", "a.b", "1a", "i g n o r e ", "-", " ", "\n", " \n", "\n ",
