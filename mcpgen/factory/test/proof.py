@@ -10,7 +10,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems
-from mcpgen.emit.merge.merge import TESTS
 from mcpgen.factory.junit import add_to_report
 from mcpgen.factory.packages import find_package
 from mcpgen.factory.test.live import Live, run_live
@@ -26,6 +25,8 @@ from mcpgen.pipeline.project.evidence import (
     write_evidence,
 )
 from mcpgen.pipeline.project.read_inputs import read_own_cases
+
+_CHECK = "tests"
 
 
 class Mutating(Struct, frozen=True):
@@ -100,7 +101,7 @@ def prove(
 
 def _store_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None) -> None:
     """Store the results; keep the mutation score of an earlier run if nothing changed since."""
-    before = read_evidence(target, TESTS)
+    before = read_evidence(target, _CHECK)
     mutation = None
     if campaign is not None:
         mutation = collect_campaign_facts(campaign) | describe_tools(target)
@@ -117,7 +118,7 @@ def _store_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None)
     }
     if mutation is not None:
         evidence["mutation"] = mutation
-    write_evidence(target, TESTS, evidence)
+    write_evidence(target, _CHECK, evidence)
     show_figures(target)
 
 

@@ -148,6 +148,8 @@ def _is_needed(text: str, start: int, end: int, field: str) -> bool:
         return not before.isascii() and ("\u200c" in run or not after.isascii())
     if "\ufe0f" in run or field in _IDENTIFIERS:
         return False
+    if run == {"\u2800"}:  # the space of Braille
+        return any("\u2801" <= character <= "\u28ff" for character in before + after)
     if run == {"\ufeff"}:
         return start == 0
     if run == {"\u00ad"}:  # possible end of a line

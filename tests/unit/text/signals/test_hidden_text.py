@@ -18,6 +18,7 @@ def kinds(text: str, field: str = "description") -> list[str]:
     [
         ("Adds\u200bnumbers.", "description", "invisible-characters"),
         ("Adds numbers.\u3164", "description", "invisible-characters"),
+        ("Adds\u2800numbers.", "description", "invisible-characters"),
         ("pass\u00adword", "property", "invisible-characters"),
         ("Adds \u202enumbers", "description", "direction-controls"),
         ("Adds \u2066numbers\u2069", "description", "direction-controls"),
@@ -52,6 +53,7 @@ def test_hidden_text_is_reported(text: str, field: str, kind: str) -> None:
         ("Donau\u00addampf\u00adschiff", "description"),
         ("\u05e9\u05dc \u2066(v2)\u2069", "description"),
         ("\ufeffReturns pets.", "description"),
+        ("\u2811\u2800\u2813", "example"),
         ("\u0e44\u0e17\u0e22\u200b\u0e44\u0e17\u0e22", "description"),
         ("\u03bcm, \u03a9m, \u0394t, \u03b11", "description"),
         ("^[\u200b\u202a-\u202e\ue000-\uf8ff]$", "pattern"),
