@@ -1,0 +1,1 @@
+"""Installation of servers into the configuration files of MCP clients."""
