@@ -18,6 +18,8 @@ NODE_PACKAGES := node@24 \
 	@modelcontextprotocol/sdk@1.32.2 \
 	@modelcontextprotocol/conformance@0.2.0-alpha.12 \
 	@octokit/openapi@23.0.2 \
+	add-mcp@2.4.0 \
+	install-mcp@1.10.2 \
 	pyright@1.1.414 \
 	swagger-client@3.37.8
 

@@ -170,13 +170,21 @@ def _describe(change: Change) -> dict[str, object]:
 
 
 def _show(printer: Printer, change: Change, *, written: bool) -> None:
-    path = visible(str(change.link or change.path))
+    path = visible(shorten_path(change.link or change.path))
     done = "deleted" if change.after is None else "wrote"
     printer.result(f"{done if written else 'would change'} {path}")
     for variable in dict.fromkeys(change.variables):
         printer.result(f"  set {variable} in the environment of the client")
     for client in {each.id: each for each in change.clients}.values():
         printer.result(f"  {client.title}: {client.after}")
+
+
+def shorten_path(path: Path) -> str:
+    """Return a path relative to the current folder or to the home folder, if it is in one."""
+    for folder, prefix in ((Path.cwd(), ""), (Path.home(), "~/")):
+        if path.is_relative_to(folder):
+            return f"{prefix}{path.relative_to(folder).as_posix()}"
+    return str(path)
 
 
 def undo_last(printer: Printer) -> int:
@@ -199,7 +207,7 @@ def undo_last(printer: Printer) -> int:
         return printer.finish(Outcome.FINDINGS)
     printer.fact(restored=[str(path) for path in restored])
     for path in restored:
-        printer.result(f"restored {visible(str(path))}")
+        printer.result(f"restored {visible(shorten_path(path))}")
     if not restored:
         printer.result("nothing to undo")
     return printer.finish(Outcome.DONE)

@@ -165,7 +165,7 @@ def _report_names(
             dropped = find_long_names(server, client.id)
             if dropped:
                 printer.note(
-                    "tool-name",
+                    "long-tool-names",
                     f"{client.title} drops {len(dropped)} of {len(server.tools)} tools of"
                     f" `{server.name}`, for instance `{dropped[0]}`",
                     why="the names of server and tool are too long together",

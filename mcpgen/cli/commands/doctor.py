@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcpgen.cli.client_files import Clients, choose_clients, read_records, report_rejected
+from mcpgen.cli.client_files import (
+    Clients,
+    choose_clients,
+    read_records,
+    report_rejected,
+    shorten_path,
+)
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.visible import visible
@@ -88,7 +94,9 @@ def _show(printer: Printer, diagnosis: Diagnosis) -> None:
     state = "cannot be used" if not diagnosis.is_healthy else "works"
     tools = "" if diagnosis.tools is None else f", {format_count(diagnosis.tools, 'tool')}"
     printer.result(
-        visible(f"{listed.client.title}: `{listed.name}` {state}{tools} ({listed.path})")
+        visible(
+            f"{listed.client.title}: `{listed.name}` {state}{tools} ({shorten_path(listed.path)})"
+        )
     )
     if diagnosis.is_healthy:
         printer.result(f"  if it is not shown: {listed.client.after}")

@@ -50,9 +50,7 @@ def remove(
         if not found:
             printer.error(
                 "unknown-server",
-                visible(
-                    f"mcpgen added no server `{name}` to the {scope.value} files of these clients"
-                ),
+                visible(f"mcpgen added no server `{name}` to the files of the {scope.value}"),
                 help="`mcpgen list` shows the servers of all clients",
             )
             outcome = worst([outcome, Outcome.USAGE])

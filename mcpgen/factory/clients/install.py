@@ -60,6 +60,7 @@ class Change(Struct):
     after: bytes | None  # None: the file is deleted
     record: FileRecord
     link: Path | None = None  # that leads to `path`
+    is_private: bool = True  # a new file is readable by the user alone
     clients: list[InstallClient] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)  # that the client's environment needs
 
@@ -129,6 +130,7 @@ class Installer:
         if entry.has_secret and _is_in_work_tree(path):
             raise SecretInRepositoryError(path)
         change = self._open(path)
+        change.is_private = scope == "user"
         if change.before is None and not change.clients and scope == "project":
             change.record.initial = client.spell_project_head(server.name)
             change.after = change.record.initial.encode() or None
@@ -209,7 +211,7 @@ class Installer:
         files = [(str(it.path), it.before, hash_content(it.after)) for it in changes]
         self._records.begin(Operation(files, {}), [it.record for it in self._changes.values()])
         for change in changes:
-            put_content(change.path, change.after)
+            put_content(change.path, change.after, is_private=change.is_private)
             if change.after is None:
                 remove_folders(change.record)
 
@@ -250,8 +252,8 @@ def _reject(path: Path, error: ValueError, snippet: str = "") -> RejectedFileErr
     return RejectedFileError(path, str(error), line=line, column=column, snippet=snippet)
 
 
-def put_content(path: Path, content: bytes | None) -> None:
-    """Write a file and its folders, or delete it.
+def put_content(path: Path, content: bytes | None, *, is_private: bool = True) -> None:
+    """Write a file and its folders, or delete it; a private one is the user's alone.
 
     Raises:
         OSError: the file cannot be written.
@@ -260,7 +262,7 @@ def put_content(path: Path, content: bytes | None) -> None:
         path.unlink(missing_ok=True)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, content, mode=0o600)
+    replace_file(path, content, mode=0o600 if is_private else None)
 
 
 def remove_folders(record: FileRecord) -> None:

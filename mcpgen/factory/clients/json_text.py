@@ -20,11 +20,11 @@ from mcpgen.factory.clients.texts import (
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 
 _MAX_DEPTH: Final = 200
-_TRIVIA: Final = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_TRIVIA: Final = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|(?>/\*.*?\*/))*+", re.DOTALL)
 _STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _SCALAR: Final = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _SPACE: Final = " \t\r\n"
-_SPACE_LINE: Final = re.compile(r"(?:\r?\n)?")
+_LINE_END: Final = re.compile(r"(?:\r?\n)?")
 
 
 class Node(Struct):
@@ -268,6 +268,8 @@ def remove_from_json(text: str, keys: tuple[str, ...], name: str, traces: Traces
         UneditableError: there is no such member.
     """
     path = (*keys, name)
+    if _is_blank(text):
+        raise UneditableError(f"there is no `{'.'.join(path)}`")
     while True:
         root = node = parse_json(text)
         for key in path[:-1]:
@@ -283,9 +285,14 @@ def remove_from_json(text: str, keys: tuple[str, ...], name: str, traces: Traces
             index = max(i for i, each in enumerate(node.members) if each.key == path[-1])
             return _remove_member(text, node, index, traces.inner.get(outer, ""))
         if not outer:
-            end = _SPACE_LINE.match(text, root.end).end()  # type: ignore[union-attr]  # matches ""
-            return text[: root.start].removesuffix(traces.gap) + text[end:]
+            return _remove_root(text, root, traces)
         path = outer
+
+
+def _remove_root(text: str, root: Node, traces: Traces) -> str:
+    """Remove a root object that was written into a text without one."""
+    end = _LINE_END.match(text, root.end).end()  # type: ignore[union-attr]  # matches ""
+    return text[: root.start].removesuffix(traces.gap) + text[end:]
 
 
 def _is_empty_without(text: str, node: Node, former: str = "") -> bool:
@@ -333,6 +340,8 @@ def remove_items_from_json(text: str, key: str, ids: Collection[str], traces: Tr
             return text
         node = member.node
         if len(items) == 1 and (key,) in traces.created and _is_empty_without(text, node):
+            if len(root.members) == 1 and () in traces.created and _is_empty_without(text, root):
+                return _remove_root(text, root, traces)
             text = _remove_member(text, root, root.members.index(member), traces.inner.get((), ""))
         else:
             text = _remove_member(text, node, found[-1], traces.inner.get((key,), ""))

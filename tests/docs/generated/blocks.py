@@ -11,6 +11,7 @@ from mcpgen.ir.workspace import WorkspaceFile
 from tests.docs.generated.commands import command_reference, server_help
 from tests.docs.generated.diagnostics import diagnostics_reference
 from tests.docs.generated.handler_api import handler_api
+from tests.docs.generated.install_clients import install_clients
 from tests.docs.generated.keys import key_tables
 from tests.docs.generated.lint import lint_clients, lint_rules
 from tests.docs.generated.requirements import requirement_tables
@@ -20,6 +21,7 @@ BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "commands": command_reference,
     "diagnostics": diagnostics_reference,
     "handler-api": handler_api,
+    "install-clients": install_clients,
     "lint-clients": lint_clients,
     "lint-rules": lint_rules,
     "manifest-keys": lambda: key_tables(Manifest),
