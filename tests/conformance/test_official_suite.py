@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tests.support.official_suite import read_checks, run_suite
 from tests.support.paths import EXAMPLES
-from tests.support.running_server import NODE_MODULES, installed, run, running
+from tests.support.running_server import running
 
 EVERYTHING = EXAMPLES / "everything-mcp"
 EXPECTED = Path(__file__).with_name("official_suite.json")
-FOLDER = re.compile(r"server-(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z\Z")
 RUNS = {
     "requirements 2026-07-28": ["--requirements", "2026-07-28"],
     "requirements 2025-11-25": ["--requirements", "2025-11-25"],
@@ -57,15 +56,9 @@ Outcome = dict[str, dict[str, int]]
 def test_the_official_conformance_suite_passes_as_recorded(
     name: str, tmp_path: Path, *, updates: bool
 ) -> None:
-    node = installed(NODE_MODULES / "node" / "bin" / "node", "peers")
-    suite = installed(NODE_MODULES / "@modelcontextprotocol" / "conformance", "peers")
-    program = [str(node), str(suite / "dist" / "index.js"), "server", "-o", str(tmp_path)]
-
     async def story() -> tuple[int, str]:
         async with running(EVERYTHING) as server:
-            url = server.url.replace("127.0.0.1", "localhost")  # one scenario tells them apart
-            code, out, err = await run([*program, "--url", url, *RUNS[name]])
-            return code, out + err
+            return await run_suite(server.url, RUNS[name], tmp_path)
 
     code, said = asyncio.run(story())
     found = outcome(tmp_path)
@@ -82,13 +75,13 @@ def test_the_official_conformance_suite_passes_as_recorded(
 
 def outcome(folder: Path) -> Outcome:
     """How many checks of each scenario ended how; what only informs is left out."""
+    statuses: dict[str, Counter[str]] = {}
+    for check in read_checks(folder):
+        statuses.setdefault(check.scenario, Counter())[check.status] += 1
     found: Outcome = {}
-    for path in sorted(folder.glob("*/checks.json")):
-        scenario = FOLDER.fullmatch(path.parent.name)
-        assert scenario is not None, path
-        statuses = Counter(check["status"] for check in json.loads(path.read_bytes()))
-        del statuses["INFO"]
-        found[scenario[1]] = dict(sorted(statuses.items()))
+    for scenario, counts in statuses.items():
+        del counts["INFO"]
+        found[scenario] = dict(sorted(counts.items()))
     return found
 
 
