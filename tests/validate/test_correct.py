@@ -15,9 +15,17 @@ from tests.validate.correct import unusual
 from tests.validate.correct.table import EXAMPLE, MINIMAL, TYPESCRIPT_SDKS, Correct
 from tests.validate.correct.table import unusual as command_of
 from tests.validate.examine import examine, serve
-from tests.validate.servers.core import LEGACY, MODERN
+from tests.validate.servers.core import LEGACY, MODERN, RpcError
 from tests.validate.servers.features import Server
-from tests.validate.servers.http import HttpServer
+from tests.validate.servers.http import (
+    EVENTS,
+    HttpConnection,
+    HttpServer,
+    HttpSession,
+    Reply,
+    Request,
+    Stream,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -36,9 +44,47 @@ class EventStreams(HttpServer):
     prefers_events = True
 
 
+class RefusesOriginsAsErrors(HttpServer):
+    """Refuses pages of other sites with an error of a code that is older than the ranges of MCP."""
+
+    def check_origin(self, request: Request) -> Reply | None:
+        refused = super().check_origin(request) is not None
+        error = RpcError(-32000, "invalid origin")
+        return self.make_refusal(403, error) if refused else None
+
+
+class PolledStreams(HttpServer):
+    """Closes the connection of each slow call; the stream that resumes it stays open."""
+
+    async def send_events(
+        self,
+        stream: Stream,
+        connection: HttpConnection,
+        session: HttpSession | None = None,
+        position: int = 0,
+    ) -> None:
+        first = stream.messages[0] if stream.messages else {}
+        if stream.is_modern or first.get("method") != "notifications/progress":
+            await super().send_events(stream, connection, session, position)
+        elif session is None:
+            await connection.begin(200, [("Content-Type", EVENTS)])
+            await connection.write(b"retry: 10\n" + self.format_event(stream, 0, b""))
+            await connection.write(self.format_event(stream, 1, self.encode(first)))
+        else:
+            await super().send_events(stream, connection, session, position)
+            await connection.wait(asyncio.Event())
+
+
 @pytest.mark.parametrize(
     ("server", "transport"),
-    [(Server, "stdio"), (Server, "http"), (Server, "sse"), (EventStreams, "http")],
+    [
+        (Server, "stdio"),
+        (Server, "http"),
+        (Server, "sse"),
+        (EventStreams, "http"),
+        (RefusesOriginsAsErrors, "http"),
+        (PolledStreams, "http"),
+    ],
 )
 def test_the_base_server_has_the_full_score(server: type[Server], transport: str) -> None:
     revisions = {"stdio": REVISIONS, "http": REVISIONS[1:], "sse": REVISIONS[:1]}[transport]

@@ -31,7 +31,7 @@ _FINDINGS: Final = {Verdict.FAIL, Verdict.ERROR}
 class Agreement(enum.StrEnum):
     """The relation of both results; the value is the heading of its column."""
 
-    BOTH_PASS = "both pass"  # noqa: S105  (not a password)
+    BOTH_PASS = "both pass"
     BOTH_FAIL = "both fail"
     SUITE_FAILS = "suite only fails"
     VALIDATE_FAILS = "validate only fails"
@@ -64,11 +64,16 @@ class Compared(NamedTuple):
         if not self.requirements:
             return Agreement.SUITE_ONLY
         ours = decide(self.requirements.values())
-        if self.passed is None or ours is None:
-            return Agreement.UNDECIDED
-        if self.passed:
-            return Agreement.BOTH_PASS if ours else Agreement.VALIDATE_FAILS
-        return Agreement.SUITE_FAILS if ours else Agreement.BOTH_FAIL
+        match self.passed, ours:
+            case True, True:
+                return Agreement.BOTH_PASS
+            case False, False:
+                return Agreement.BOTH_FAIL
+            case False, _:
+                return Agreement.SUITE_FAILS
+            case _, False:
+                return Agreement.VALIDATE_FAILS
+        return Agreement.UNDECIDED
 
 
 @functools.cache

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from mcpgen.factory.validate.official import SCENARIOS
 from mcpgen.factory.validate.probe import ProbeOptions
-from mcpgen.factory.validate.run import Result, Validation, validate
+from mcpgen.factory.validate.run import Result, validate
 from mcpgen.factory.validate.verdicts import Verdict
 from mcpgen.factory.wire.targets import Target
 from mcpgen.jsonschema.types import JsonObject
@@ -72,7 +72,9 @@ async def run_scenarios(
     url: str, revision: str, scenarios: Sequence[str] | None
 ) -> list[SuiteCheck]:
     """Run some scenarios of a revision, or all; return their checks."""
-    selections = [["--suite", "all"]] if scenarios is None else [["--scenario", it] for it in scenarios]
+    selections = (
+        [["--suite", "all"]] if scenarios is None else [["--scenario", it] for it in scenarios]
+    )
     checks: list[SuiteCheck] = []
     for selection in selections:
         with tempfile.TemporaryDirectory() as folder:

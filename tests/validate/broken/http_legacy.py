@@ -208,6 +208,18 @@ class NoResponseOnStream(HttpServer):
         await super().send_events(stream, connection, session, position)
 
 
+class ClosesStreamsOfCalls(HttpServer):
+    """Closes the event stream of a call after its first progress; nothing can be resumed."""
+
+    async def send_events(self, stream, connection, session=None, position=0):
+        first = stream.messages[0] if stream.messages else {}
+        if first.get("method") != "notifications/progress":
+            await super().send_events(stream, connection, session, position)
+            return
+        await connection.begin(200, [("Content-Type", EVENTS)])
+        await connection.write(b"data: " + self.encode(first) + b"\n\n")
+
+
 class EventsWithoutJson(HttpServer):
     """Sends events whose data is no message."""
 

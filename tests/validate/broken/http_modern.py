@@ -1,5 +1,6 @@
 """Faults of Streamable HTTP of 2026-07-28: routing headers, statuses, streams."""
 
+from tests.validate.broken.modern import ManyTools
 from tests.validate.servers.core import HEADER_MISMATCH, METHOD_NOT_FOUND, MODERN, RpcError
 from tests.validate.servers.http import HttpServer, Reply
 
@@ -107,6 +108,17 @@ class ParameterMismatchAccepted(HttpServer):
     def check_parameter(self, request, header, value):
         if not request.count(header):
             super().check_parameter(request, header, value)
+
+
+class ParameterMismatchOfManyTools(ManyTools, ParameterMismatchAccepted):
+    """Accepts a `Mcp-Param-*` unlike the argument, in the last of many tools."""
+
+
+class RefusalsWithoutId(HttpServer):
+    """Refuses requests that it has read with errors without an id."""
+
+    def make_refusal(self, status, error, request_id=None):
+        return super().make_refusal(status, error)
 
 
 class ParameterBase64Unchecked(HttpServer):

@@ -1,7 +1,7 @@
 """Faults of 2026-07-28 alone: `_meta`, results, cache hints, input requests, subscriptions."""
 
 from tests.validate.servers.core import INVALID_PARAMS, META, MODERN, RpcError
-from tests.validate.servers.features import Server
+from tests.validate.servers.features import READ_ONLY, Server, make_text
 
 
 class NoResultType(Server):
@@ -200,6 +200,34 @@ class MalformedAnswerAccepted(Server):
 
     def check_answer(self, answer):
         return {"action": "cancel"}
+
+
+class ManyTools(Server):
+    """Base of servers whose other tools come after a dozen without anything special."""
+
+    extra = tuple(
+        {
+            "name": f"note_{number}",
+            "description": "Return a note.",
+            "inputSchema": {"type": "object", "additionalProperties": False},
+            "annotations": READ_ONLY,
+        }
+        for number in range(12)
+    )
+
+    def get_tools(self, call):
+        return [*self.extra, *super().get_tools(call)]
+
+    def tools_call(self, call):
+        if str(call.params.get("name")).startswith("note_"):
+            if call.params.get("arguments"):
+                return self.refuse_arguments(call, "unknown argument")
+            return {"content": [make_text("a note")]}
+        return super().tools_call(call)
+
+
+class MalformedAnswerAcceptedLate(ManyTools, MalformedAnswerAccepted):
+    """Takes any answer of the user for one, in the last of many tools."""
 
 
 class MissingAnswerRefused(Server):

@@ -107,10 +107,10 @@ class UrlElicitationCode(Server):
 
 
 class ImplementationCode(Server):
-    """Errors of prompts have a code of the range that no server should use."""
+    """Errors of prompts have a code that JSON-RPC reserves."""
 
     def refuse_prompt(self, call, reason):
-        raise RpcError(-32010, reason)
+        raise RpcError(-32500, reason)
 
 
 class PromptBlock(Server):

@@ -123,6 +123,26 @@ class ModernOnly(Server):
     revisions = (MODERN,)
 
 
+class SingleUseStates(Server):
+    """Accepts each `requestState` once."""
+
+    issued = 0
+
+    def __init__(self):
+        self.states = set()
+
+    def require_input(self, call):
+        self.issued += 1
+        state = f"state-{self.issued}-7f3a9c51d2"
+        self.states.add(state)
+        return {**super().require_input(call), "requestState": state}
+
+    def is_own_state(self, state):
+        is_own = state in self.states
+        self.states.discard(state)
+        return is_own
+
+
 class SlowAnswers(Server):
     """Takes a moment for each answer."""
 

@@ -90,7 +90,7 @@ async def _ask_without_token(probe: Probe) -> _Bare:
     if probe.declares("tools"):
         others["tools/list"] = await _send(session, "tools/list", None, without)
     for call in [it for it in (await probe.once(call_tools)).made if it.is_complete][:1]:
-        params = {"name": call.name, "arguments": call.arguments}
+        params = call.params
         others["tools/call"] = await _send(session, "tools/call", params, without)
     return _Bare(opening, others)
 

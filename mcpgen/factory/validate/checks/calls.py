@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,6 +13,7 @@ from mcpgen.factory.validate.arguments import (
     make_invalid_arguments,
 )
 from mcpgen.factory.validate.probe import Probe
+from mcpgen.factory.wire.http import find_parameter_headers
 from mcpgen.factory.wire.session import META_PREFIX, Answer, Reply, Session
 from mcpgen.jsonschema.types import JsonObject
 
@@ -19,11 +21,14 @@ MAX_TOOLS: Final = 10
 _INVALID_CALLS: Final = 4
 _ASKING_CALLS: Final = 6
 CALL_SECONDS: Final = 10.0
-_CLIENT: Final[JsonObject] = {
+FULL_CLIENT: Final[JsonObject] = {
     "elicitation": {"form": {}, "url": {}},
     "roots": {},
     "sampling": {},
 }
+_ASKING: Final = re.compile(
+    r"elicit|sampl|roots|input[_ -]?requ|capabilit|confirm|approv|\bask", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,11 @@ class Call:
     def name(self) -> str:
         """The name of the tool."""
         return str(self.tool["name"])
+
+    @property
+    def params(self) -> JsonObject:
+        """The params of `tools/call`."""
+        return {"name": self.name, "arguments": self.arguments}
 
     @property
     def is_error(self) -> bool:
@@ -64,11 +74,17 @@ class Calls:
 def callable_tools(probe: Probe) -> list[JsonObject]:
     """Return tools that may be called: with a name, and read-only unless writes are allowed.
 
-    Tools with an output schema come first, because their results tell more.
+    Tools with an output schema come first, because their results tell more; before them, a few that
+    exercise more of the protocol.
     """
     found = [tool for tool in probe.tools if isinstance(tool.get("name"), str)]
     usable = [it for it in found if probe.may_call(it) and _task_support(it) != "required"]
-    return sorted(usable, key=lambda tool: "outputSchema" not in tool)
+    chosen = [
+        *[it for it in usable if any(find_parameter_headers(it))][:1],
+        *[it for it in usable if "progress" in it["name"].lower()][:1],
+        *[it for it in usable if "logging" in it["name"].lower()][:1],
+    ]
+    return sorted(usable, key=lambda tool: (tool not in chosen, "outputSchema" not in tool))
 
 
 def _task_support(tool: JsonObject) -> Any:
@@ -136,7 +152,7 @@ async def call_tools_as_full_client(probe: Probe) -> Calls:
             "stopReason": "endTurn",
         },
     }
-    async with probe.fresh(capabilities=_CLIENT, answers=answers) as session:
+    async with probe.fresh(capabilities=FULL_CLIENT, answers=answers) as session:
         listed, _ = await session.list_all("tools/list", "tools")
         for capability in ("prompts", "resources"):
             if probe.declares(capability):
@@ -145,7 +161,8 @@ async def call_tools_as_full_client(probe: Probe) -> Calls:
         new = {tool.get("name") for tool in probe.tools}
         usable = [it for it in tools if probe.may_call(it)]
         # Tools that only appear for such a client are the likeliest to ask it something.
-        for tool in sorted(usable, key=lambda it: it["name"] in new)[:_ASKING_CALLS]:
+        usable.sort(key=lambda it: (it["name"] in new, not _says_it_asks(it)))
+        for tool in usable[:_ASKING_CALLS]:
             if _task_support(tool) == "required" or tool["name"] in probe.known.slow:
                 continue
             try:
@@ -156,13 +173,16 @@ async def call_tools_as_full_client(probe: Probe) -> Calls:
     return Calls(made, explain_no_calls(probe, []))
 
 
+def _says_it_asks(tool: JsonObject) -> bool:
+    return bool(_ASKING.search(f"{tool['name']} {tool.get('description')}"))
+
+
 async def _repeat_without_capabilities(session: Session, made: Sequence[Call]) -> None:
     """Call a tool that asked for input again on the same connection, as a client without any."""
     for call in made:
         if (call.reply.result or {}).get("resultType") == "input_required":
-            params = {"name": call.name, "arguments": call.arguments}
             meta: JsonObject = {f"{META_PREFIX}clientCapabilities": {}}
-            await session.request("tools/call", params, meta=meta)
+            await session.request("tools/call", call.params, meta=meta)
             return
 
 

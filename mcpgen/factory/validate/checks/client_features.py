@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from mcpgen.factory.validate.checks.calls import Call, call_tools, call_tools_as_full_client
+from mcpgen.factory.validate.checks.calls import (
+    FULL_CLIENT,
+    Call,
+    call_tool,
+    call_tools,
+    call_tools_as_full_client,
+)
 from mcpgen.factory.validate.checks.exchange import describe_reply
 from mcpgen.factory.validate.checks.kinds import ActiveCheck, PassiveCheck
 from mcpgen.factory.validate.checks.messages import check_each
@@ -28,11 +34,7 @@ _SECRET: Final = re.compile(
     r"|credit[_-]?card|cvv)(?:$|[_\W])",
     re.IGNORECASE,
 )
-_CAPABILITIES: Final[JsonObject] = {
-    "elicitation": {"form": {}, "url": {}},
-    "roots": {},
-    "sampling": {},
-}
+_ALL_CAPABILITIES: Final[JsonObject] = {f"{META_PREFIX}clientCapabilities": FULL_CLIENT}
 _NO_INPUT: Final = "the server asked for no input"
 _NO_ELICITATION: Final = "the server asked the user nothing"
 
@@ -278,14 +280,31 @@ async def _find_asking_call(probe: Probe) -> Call | None:
     return next((it for it in calls.made if _is_input_required(it.reply.result)), None)
 
 
-async def _retry(probe: Probe, call: Call, responses: JsonObject, state: Any) -> Reply:
-    """Call a tool again with answers, as a client that declares everything."""
-    params: JsonObject = {"name": call.name, "arguments": call.arguments}
-    params["inputResponses"] = responses
-    if state is not None:
-        params["requestState"] = state
-    meta = {f"{META_PREFIX}clientCapabilities": _CAPABILITIES}
-    return await probe.request("tools/call", params, meta=meta)
+async def _ask_again(probe: Probe, *, needs_state: bool = False) -> Call | None:
+    """Repeat a call whose result asked for input: its `requestState` may be valid only once."""
+    for call in (await probe.once(call_tools_as_full_client)).made:
+        if not _is_input_required(call.reply.result):
+            continue
+        if needs_state and not isinstance((call.reply.result or {}).get("requestState"), str):
+            continue
+        reply = await probe.request("tools/call", call.params, meta=_ALL_CAPABILITIES)
+        if _is_input_required(reply.result):
+            return Call(call.tool, call.arguments, reply, call.seconds)
+    return None
+
+
+async def _retry(
+    probe: Probe, call: Call, responses: JsonObject, state: str | None = None
+) -> Reply:
+    """Call a tool again with answers, as a client that declares everything.
+
+    `state` replaces the `requestState` that the server sent.
+    """
+    params: JsonObject = {**call.params, "inputResponses": responses}
+    sent = (call.reply.result or {}).get("requestState")
+    if sent is not None:
+        params["requestState"] = sent if state is None else state
+    return await probe.request("tools/call", params, meta=_ALL_CAPABILITIES)
 
 
 def _answers(call: Call) -> JsonObject:
@@ -316,7 +335,9 @@ async def check_capability_errors(probe: Probe) -> Outcome:
         return skip("no read-only tool asks for input")
     same = next((it for it in without if it.name == call.name), None)
     if same is None:
-        return skip("no read-only tool that asks for input is offered to every client")
+        if call.name not in {tool.get("name") for tool in probe.tools}:
+            return skip("no read-only tool that asks for input is offered to every client")
+        same = await call_tool(await probe.get_session(), call.tool, call.arguments)
     if same.reply.code is not None and same.reply.code != -32021:
         return fail(
             f"`{call.name}` without the needed capability was answered with the error"
@@ -332,12 +353,11 @@ async def check_capability_errors(probe: Probe) -> Outcome:
 
 async def check_decline(probe: Probe) -> Outcome:
     """A tool whose question is declined still answers, and ignores answers that it did not ask."""
-    call = await _find_asking_call(probe)
+    call = await _ask_again(probe)
     if call is None:
         return skip(_NO_INPUT)
-    state = (call.reply.result or {}).get("requestState")
     answers = {**_answers(call), "mcpgen-unknown-key": {"action": "decline"}}
-    reply = await _retry(probe, call, answers, state)
+    reply = await _retry(probe, call, answers)
     if reply.result is None:
         return fail(
             f"`{call.name}` with declined input was answered with {describe_reply(reply)}",
@@ -348,11 +368,10 @@ async def check_decline(probe: Probe) -> Outcome:
 
 async def check_missing_answers(probe: Probe) -> Outcome:
     """A tool that does not get a needed answer asks again."""
-    call = await _find_asking_call(probe)
+    call = await _ask_again(probe)
     if call is None:
         return skip(_NO_INPUT)
-    state = (call.reply.result or {}).get("requestState")
-    reply = await _retry(probe, call, {}, state)
+    reply = await _retry(probe, call, {})
     if reply.error is not None:
         return fail(
             f"`{call.name}` without the answers was answered with the error {reply.code},"
@@ -364,11 +383,10 @@ async def check_missing_answers(probe: Probe) -> Outcome:
 
 async def check_malformed_answers(probe: Probe) -> Outcome:
     """Answers of the wrong shape are refused with an error."""
-    call = await _find_asking_call(probe)
+    call = await _ask_again(probe)
     if call is None or not _answers(call):
         return skip(_NO_INPUT)
-    state = (call.reply.result or {}).get("requestState")
-    reply = await _retry(probe, call, dict.fromkeys(_answers(call), 7), state)
+    reply = await _retry(probe, call, dict.fromkeys(_answers(call), 7))
     if reply.result is not None and not _is_input_required(reply.result):
         return fail(f"`{call.name}` accepted malformed answers", reply.frames)
     return succeed()
@@ -376,9 +394,9 @@ async def check_malformed_answers(probe: Probe) -> Outcome:
 
 async def check_state_protected(probe: Probe) -> Outcome:
     """A changed `requestState` is refused."""
-    call = await _find_asking_call(probe)
-    state = (call.reply.result or {}).get("requestState") if call is not None else None
-    if call is None or not isinstance(state, str) or not state:
+    call = await _ask_again(probe, needs_state=True)
+    state = str((call.reply.result or {}).get("requestState", "")) if call is not None else ""
+    if call is None or not state:
         return skip("no read-only tool sent a `requestState`")
     middle = len(state) // 2
     changed = state[:middle] + ("A" if state[middle] != "A" else "B") + state[middle + 1 :]
@@ -403,8 +421,7 @@ async def call_tools_as_form_client(probe: Probe) -> None:
     calls = await probe.once(call_tools_as_full_client)
     async with probe.fresh(capabilities={"elicitation": {}}) as session:
         for call in [it for it in calls.made if it.name in names]:
-            params = {"name": call.name, "arguments": call.arguments}
-            await session.request("tools/call", params)
+            await session.request("tools/call", call.params)
 
 
 def _requests_during(probe: Probe, call: Call) -> list[JsonObject]:

@@ -225,6 +225,8 @@ async def check_streams_end(probe: Probe) -> Outcome:
         it
         for it in found.posts
         if content_type(it) == EVENT_STREAM and await it.response(0) is not None
+        # A GET that resumes a stream may go on to carry other messages.
+        if not it.resumed
     ]
     if not streams:
         return skip("the server answers with JSON, not with event streams")

@@ -82,7 +82,7 @@ async def _find_named_requests(probe: Probe) -> list[_Request]:
     complete = [it for it in calls.made if it.is_complete and not it.is_error]
     if complete:
         call = min(complete, key=lambda it: it.seconds)
-        params: JsonObject = {"name": call.name, "arguments": call.arguments}
+        params = call.params
         found.append(_Request("tools/call", params, call.name))
     uris = [it["uri"] for it in probe.resources if isinstance(it.get("uri"), str)]
     candidates = [_Request("resources/read", {"uri": uri}, uri) for uri in uris[:1]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from mcpgen.factory.validate.checks.calls import call_tools
 from mcpgen.factory.validate.checks.exchange import METHOD_NOT_FOUND, describe_reply
@@ -18,6 +18,7 @@ from mcpgen.factory.validate.checks.posts import (
     http_connection,
     post,
 )
+from mcpgen.factory.validate.checks.utilities import find_tokens
 from mcpgen.factory.validate.probe import Probe
 from mcpgen.factory.validate.verdicts import (
     Outcome,
@@ -119,8 +120,9 @@ def check_capability_status(_probe: Probe, frames: Sequence[Frame]) -> Outcome:
     return check_each(frames, check, "no request needed a capability of the client")
 
 
-def check_related_notifications(_probe: Probe, frames: Sequence[Frame]) -> Outcome:
+def check_related_notifications(probe: Probe, frames: Sequence[Frame]) -> Outcome:
     """Notifications on a stream belong to its request."""
+    tokens = find_tokens(probe)
 
     def check(frame: Frame, message: JsonObject) -> str | None:
         method = message.get("method")
@@ -133,20 +135,18 @@ def check_related_notifications(_probe: Probe, frames: Sequence[Frame]) -> Outco
         if method in _CHANGES:
             return f"`{method}` was sent on the stream of `{request.method}`"
         if method == "notifications/progress":
-            return _check_token(request, message)
+            owner = tokens.get((frame.connection, repr(_token_of(message))))
+            if owner is not None and owner is not request:  # else `progress-tokens` reports it
+                return f"the stream of `{request.method}` has progress of another request"
         return ""
 
     return check_each(frames, check, "the server sent no notification")
 
 
-def _check_token(request: Frame, message: JsonObject) -> str:
-    sent, received = request.body.get("params"), message.get("params")
-    meta = sent.get("_meta") if isinstance(sent, dict) else None
-    wanted = meta.get("progressToken") if isinstance(meta, dict) else None
-    token = received.get("progressToken") if isinstance(received, dict) else None
-    if token == wanted:
-        return ""
-    return f"the stream of `{request.method}` has progress of another request ({token!r})"
+def _token_of(message: JsonObject) -> Any:
+    """Return the token of a progress notification."""
+    params = message.get("params")
+    return params.get("progressToken") if isinstance(params, dict) else None
 
 
 def check_buffering(_probe: Probe, frames: Sequence[Frame]) -> Outcome:
@@ -173,7 +173,7 @@ async def check_closed_stream(probe: Probe) -> Outcome:
     if not complete:
         return leave_untested(calls.reason)
     call = max(complete, key=lambda it: it.seconds)
-    params = {"name": call.name, "arguments": call.arguments}
+    params = call.params
     async with probe.fresh() as session:
         started = asyncio.create_task(session.start("tools/call", params))
         await asyncio.sleep(call.seconds * 0.3)

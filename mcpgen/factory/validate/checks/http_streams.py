@@ -207,7 +207,7 @@ async def check_disconnect(probe: Probe) -> Outcome:
     call = max(slow, key=lambda it: it.seconds)
     async with probe.fresh() as session:
         connection = http_connection(session)
-        params = {"name": call.name, "arguments": call.arguments}
+        params = call.params
         pending = await session.start("tools/call", params)
         await asyncio.sleep(call.seconds * 0.2)
         ids = [event.id for event in pending.events if event.id]

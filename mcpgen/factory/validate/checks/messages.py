@@ -21,6 +21,7 @@ _META_KEY: Final = re.compile(rf"(?:{_LABEL}(?:\.{_LABEL})*/)?{_NAME}\Z")
 _TRACE_PARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}\Z")
 _CODES_OF_MCP: Final = frozenset({-32020, -32021, -32022})
 _CODES_OF_JSON_RPC: Final = frozenset({-32700, -32600, -32601, -32602, -32603})
+_CODES_ABOUT_BODIES: Final = frozenset({-32601, -32602, -32021, -32022})
 _RETIRED_CODES: Final = frozenset({-32002, -32042})
 
 MessageCheck = Callable[[Frame, JsonObject], str | None]
@@ -121,9 +122,8 @@ def check_response_ids(probe: Probe, frames: Sequence[Frame]) -> Outcome:
             return None
         request_id = message.get("id")
         if request_id is None:
-            is_unreadable = frame.request is None or not _has_id(frame.request)
-            if "error" in message and (is_unreadable or frame.http is not None):
-                return ""  # of a message whose id could not be read
+            if "error" in message and _may_lack_id(frame, message):
+                return ""
             return f"{describe_message(frame, message)} has no id"
         if frame.request is None:
             return f"a response has the id {request_id!r}, which no open request has"
@@ -139,8 +139,16 @@ def check_response_ids(probe: Probe, frames: Sequence[Frame]) -> Outcome:
     return check_each(frames, check, "the server sent no response")
 
 
-def _has_id(request: Frame) -> bool:
-    return "id" in request.body
+def _may_lack_id(frame: Frame, message: JsonObject) -> bool:
+    """Whether the server may not have read the message that an error is about.
+
+    Over HTTP a request can be refused by its headers; some errors show that the body was read.
+    """
+    if frame.request is None or "id" not in frame.request.body:
+        return True
+    error = message["error"]
+    code = error.get("code") if isinstance(error, dict) else None
+    return frame.http is not None and code not in _CODES_ABOUT_BODIES
 
 
 def _answers(request: Frame, request_id: Any) -> bool:
@@ -333,8 +341,8 @@ def check_own_codes(probe: Probe, frames: Sequence[Frame]) -> Outcome:
 
     def check(frame: Frame, message: JsonObject) -> str | None:
         code = _code_of(frame, message)
-        if code is None:
-            return None
+        if code is None or -32019 <= code <= -32000:
+            return None  # whether an implementation may keep its code there depends on its age
         is_defined = code in _CODES_OF_JSON_RPC or code in _CODES_OF_MCP or code in _RETIRED_CODES
         if is_defined or not -32768 <= code <= -32000 or -32099 <= code <= -32020:
             return ""

@@ -17,7 +17,6 @@ from mcpgen.factory.validate.checks.posts import (
 from mcpgen.factory.validate.probe import Probe
 from mcpgen.factory.wire.connection import Pending
 from mcpgen.factory.wire.session import META_PREFIX, Session
-from mcpgen.jsonschema.types import JsonObject
 
 _CALLS: Final = 3
 _CALL_SECONDS: Final = 8.0
@@ -92,7 +91,7 @@ async def _choose_calls(probe: Probe) -> list[Call]:
 
 
 async def _start_call(session: Session, call: Call, *, wants_logs: bool) -> Pending:
-    params: JsonObject = {"name": call.name, "arguments": call.arguments}
+    params = call.params
     number = session.connection.number
     meta = {"progressToken": f"stream-{number}-{session.last_id + 1}"}
     if wants_logs:

@@ -97,8 +97,7 @@ async def check_cancelled_call(probe: Probe) -> Outcome:
         return leave_untested("no read-only tool takes long enough to be cancelled")
     call = max(slow, key=lambda it: it.seconds)
     session = await probe.get_session()
-    params = {"name": call.name, "arguments": call.arguments}
-    pending = await session.start("tools/call", params)
+    pending = await session.start("tools/call", call.params)
     await asyncio.sleep(call.seconds * 0.2)
     request_id = pending.request.body["id"]
     cancel = await session.notify("notifications/cancelled", {"requestId": request_id})
@@ -149,7 +148,7 @@ def _token_of(message: JsonObject) -> Any:
     return meta.get("progressToken") if isinstance(meta, dict) else None
 
 
-def _find_tokens(probe: Probe) -> dict[tuple[int, str], Frame]:
+def find_tokens(probe: Probe) -> dict[tuple[int, str], Frame]:
     """Return the request of each progress token, by connection."""
     return {
         (frame.connection, repr(_token_of(message))): frame
@@ -162,7 +161,7 @@ def _find_tokens(probe: Probe) -> dict[tuple[int, str], Frame]:
 
 def check_progress_tokens(probe: Probe, frames: Sequence[Frame]) -> Outcome:
     """Progress has the token of a request, unchanged."""
-    tokens = _find_tokens(probe)
+    tokens = find_tokens(probe)
 
     def check(frame: Frame, message: JsonObject) -> str | None:
         if message.get("method") != "notifications/progress":
@@ -198,7 +197,7 @@ def check_progress_increases(probe: Probe, frames: Sequence[Frame]) -> Outcome:
 
 def check_progress_stops(probe: Probe, frames: Sequence[Frame]) -> Outcome:
     """There is no progress after the response."""
-    tokens = _find_tokens(probe)
+    tokens = find_tokens(probe)
     finished = {
         (frame.connection, repr(_token_of(frame.request.body))): frame.seconds
         for frame in frames
@@ -265,7 +264,7 @@ async def call_tools_with_log_level(probe: Probe) -> None:
     session = await probe.get_session()
     level = "critical" if probe.declares("logging") else "debug"
     for call in (await probe.once(call_tools)).made[:2]:
-        params = {"name": call.name, "arguments": call.arguments}
+        params = call.params
         await session.request("tools/call", params, meta={_LOG_LEVEL: level})
 
 
