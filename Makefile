@@ -31,7 +31,7 @@ OAUTH_PACKAGES := oidc-provider@9.13.3 \
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test test-fast static bench bench-compare bench-instructions bench-telemetry fuzz kills load validate-selftest image peers wheelhouse pythons corpus corpus-compare lint-corpus suites judges text-signals docs update-docs update-examples clean
+.PHONY: help demo test test-fast static bench bench-compare bench-instructions bench-telemetry fuzz kills load validate-selftest validate-agreement image peers wheelhouse pythons corpus corpus-compare lint-corpus suites judges text-signals docs update-docs update-examples clean
 .DELETE_ON_ERROR:
 
 help:
@@ -46,6 +46,7 @@ help:
 	@echo 'make load             200 users over two replicas for half an hour, with faults; a table'
 	@echo 'make kills            50 kills of replicas under load: no finished call is lost; a table'
 	@echo 'make validate-selftest  what mcpgen validate says about each broken and each correct server'
+	@echo 'make validate-agreement  the official suite beside mcpgen validate on everything-mcp and the SDKs; a table'
 	@echo 'make image            the image of a generated server, built without network access and run'
 	@echo 'make pythons          every other Python here that mcpgen runs on, for the tests to compare'
 	@echo 'make corpus           a server from each real document there is, checked; a table'
@@ -105,6 +106,10 @@ kills: $(TEST_TOOLS)
 # SERVERS selects some by parts of their names: SERVERS='tools. http'.
 validate-selftest: $(TEST_TOOLS) peers
 	@$(BIN)/python -m tests.validate $(SERVERS)
+
+# SERVERS also takes NAME=URL, a conformance server that runs already: SERVERS='typescript=http://localhost:3000/mcp'.
+validate-agreement: $(TEST_TOOLS) peers
+	@nice $(BIN)/python -m tests.validate.agreement $(SERVERS)
 
 # BASE is a source tree with its own .venv, in which `make demo` was run.
 bench-telemetry: $(INSTALLED)

@@ -8,6 +8,7 @@ from typing import Final
 from mcpgen.ir.manifest import Manifest
 from mcpgen.ir.tests_file import CasesFile
 from mcpgen.ir.workspace import WorkspaceFile
+from tests.docs.generated.agreement import disagreement_table, finding_table
 from tests.docs.generated.commands import command_reference, server_help
 from tests.docs.generated.diagnostics import diagnostics_reference
 from tests.docs.generated.handler_api import handler_api
@@ -29,5 +30,7 @@ BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "server-help": server_help,
     "server-settings": setting_tables,
     "tests-file-keys": lambda: key_tables(CasesFile, level="##"),
+    "validator-disagreements": disagreement_table,
+    "validator-findings": finding_table,
     "workspace-keys": lambda: key_tables(WorkspaceFile, level="##"),
 }

@@ -40,14 +40,30 @@ class Agreement(enum.StrEnum):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which side is right about a check, or whether a finding is true, by which text."""
+    """Which side is right about a check of the suite, by which section of the specification."""
 
     check: str
     servers: tuple[str, ...]
     revisions: tuple[str, ...]
-    right: Literal["suite", "validate", "both"]
+    right: Literal["suite", "validate"]
     section: str
     reason: str
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A finding that was compared by hand with the specification, and is true."""
+
+    rule: str
+    servers: tuple[str, ...]
+    section: str
+    reason: str
+
+
+class Decisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of `decisions.toml`."""
+
+    disagreement: tuple[Decision, ...]
+    finding: tuple[Finding, ...]
 
 
 class Compared(NamedTuple):
@@ -85,18 +101,23 @@ def read_checks_table() -> dict[str, tuple[str, ...]]:
 
 
 @functools.cache
-def read_decisions() -> tuple[Decision, ...]:
-    """Return the decisions about disagreements."""
+def read_decisions() -> Decisions:
+    """Return what was decided by hand."""
     table = tomllib.loads((HERE / "decisions.toml").read_text("utf-8"))
-    return msgspec.convert(table["decision"], tuple[Decision, ...])
+    return msgspec.convert(table, Decisions)
 
 
 def find_decision(server: str, revision: str, check: str) -> Decision | None:
     """Return what was decided about a check of a server."""
-    for it in read_decisions():
+    for it in read_decisions().disagreement:
         if it.check == check and server in it.servers and revision in it.revisions:
             return it
     return None
+
+
+def is_known_finding(server: str, rule: str) -> bool:
+    """Whether a finding about a server was confirmed."""
+    return any(it.rule == rule and server in it.servers for it in read_decisions().finding)
 
 
 def decide(verdicts: Iterable[Verdict]) -> bool | None:

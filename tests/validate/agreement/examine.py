@@ -17,6 +17,7 @@ from mcpgen.jsonschema.types import JsonObject
 from tests.support.official_suite import SuiteCheck, read_checks, run_suite
 from tests.validate.agreement.compare import Compared, compare
 
+_SCENARIO_MS: Final = "50000"  # of one scenario, which takes a second on an idle machine
 SUITE_REVISIONS: Final = ("2025-06-18", "2025-11-25", "2026-07-28")
 _FINDINGS: Final = {Verdict.FAIL, Verdict.ERROR}
 
@@ -78,7 +79,10 @@ async def run_scenarios(
     checks: list[SuiteCheck] = []
     for selection in selections:
         with tempfile.TemporaryDirectory() as folder:
-            await run_suite(url, [*selection, "--spec-version", revision], Path(folder))
+            options = [*selection, "--spec-version", revision, "--timeout", _SCENARIO_MS]
+            await run_suite(url, options, Path(folder))
             checks += read_checks(Path(folder))
+    late = [it.scenario for it in checks if it.id == "scenario-timeout"]
     assert checks, "the suite made no check"
+    assert not late, f"the suite did not complete {late}"
     return checks

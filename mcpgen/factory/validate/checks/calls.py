@@ -74,17 +74,19 @@ class Calls:
 def callable_tools(probe: Probe) -> list[JsonObject]:
     """Return tools that may be called: with a name, and read-only unless writes are allowed.
 
-    Tools with an output schema come first, because their results tell more; before them, a few that
-    exercise more of the protocol.
+    Tools with an output schema come first, because their results tell more. Of many tools, a few
+    that exercise more of the protocol come before them.
     """
     found = [tool for tool in probe.tools if isinstance(tool.get("name"), str)]
     usable = [it for it in found if probe.may_call(it) and _task_support(it) != "required"]
-    chosen = [
+    usable.sort(key=lambda tool: "outputSchema" not in tool)
+    special = [
+        *[it for it in usable if "logging" in it["name"].lower()][:2],
+        *[it for it in usable if "progress" in it["name"].lower()][:2],
         *[it for it in usable if any(find_parameter_headers(it))][:1],
-        *[it for it in usable if "progress" in it["name"].lower()][:1],
-        *[it for it in usable if "logging" in it["name"].lower()][:1],
     ]
-    return sorted(usable, key=lambda tool: (tool not in chosen, "outputSchema" not in tool))
+    late = [it for it in special if it not in usable[: MAX_TOOLS - len(special)]]
+    return [*late, *(it for it in usable if it not in late)]
 
 
 def _task_support(tool: JsonObject) -> Any:
