@@ -101,6 +101,7 @@ class Provider(Issuer):
         self.revoked: list[str] = []
         self.denies = False
         self.is_down = False
+        self.has_id_tokens = False
         self.before_token: Callable[[], None] = lambda: None  # called for each token request
         self._codes: dict[str, tuple[str, dict[str, str]]] = {}
         self._accounts: dict[str, str] = {}  # by valid token
@@ -156,9 +157,11 @@ class Provider(Issuer):
         number = next(self._numbers)
         access, refresh = f"access-{account}-{number}", f"refresh-{account}-{number}"
         self._accounts |= {access: account, refresh: account}
+        id_token = self.token("animals-mcp", subject=account) if self.has_id_tokens else ""
         return IssuerResponse(
             200,
             {
+                **({"id_token": id_token} if id_token else {}),
                 "access_token": access,
                 "refresh_token": refresh,
                 "expires_in": self.lifetime_seconds,
@@ -348,7 +351,7 @@ class Browser:
     async def open(self, url: str, fields: Mapping[str, str] | None = None) -> Page:
         """Open a URL, or send a form, and follow redirects."""
         for _ in range(10):
-            page = await self._request(url, fields)
+            page = await self.open_once(url, fields)
             fields = None
             if page.status in (302, 303):
                 url = urljoin(url, page.headers["location"])
@@ -371,7 +374,8 @@ class Browser:
         assert found, page.text
         return await self.open(unescape(found[1]))
 
-    async def _request(self, url: str, fields: Mapping[str, str] | None) -> Page:
+    async def open_once(self, url: str, fields: Mapping[str, str] | None = None) -> Page:
+        """Send one request."""
         self.history.append(url)
         world, parts = self._world, urlsplit(url)
         is_own = url.startswith(world.public_url.removesuffix("/mcp"))

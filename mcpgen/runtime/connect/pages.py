@@ -7,6 +7,7 @@ link uses it up; what changes something is a form with a secret of the browser's
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
@@ -43,6 +44,7 @@ SIGN_IN_PATH: Final = "/sign-in"
 CONNECTIONS_PATH: Final = "/connections"
 FLOW_SECONDS: Final = 600.0
 _OWN_PATHS: Final = frozenset({CALLBACK_PATH, SIGNED_IN_PATH, SIGN_IN_PATH, CONNECTIONS_PATH})
+_LINK_ID: Final = re.compile(r"[\w-]{1,64}", re.ASCII)
 _ASK_AGAIN: Final = (
     "Return to your MCP client and repeat what you asked for: it then shows a new link."
 )
@@ -181,9 +183,7 @@ class ConnectPages:
 
     async def _show_link(self, request: PageRequest, browser: Browser) -> PageResponse:
         if browser.identity is None:
-            if await self._connector.find(_read_id(request.path)) is None:
-                _reject_link()
-            return await self._ask_to_sign_in(browser, request.path)
+            return await self._ask_to_sign_in(browser, CONNECT_PATH + _read_id(request.path))
         link = await self._find_link(request, browser)
         endpoints = await self._schemes[link.scheme].client.find_endpoints(self._send)
         host = urlsplit(endpoints.authorization_url).netloc
@@ -264,9 +264,11 @@ class ConnectPages:
             raise _PageError(
                 400, f"{self._service} is not connected", str(error), _ASK_AGAIN
             ) from None
-        await scheme.connect(identity.principal, grant, flow["scopes"])
+        replaced = await scheme.connect(identity.principal, grant, flow["scopes"])
         log("info", f"a user has connected an account (`{scheme.name}`)")
         self._finish(flow["link"])
+        if replaced is not None:
+            await scheme.revoke(self._send, replaced)
         content = html.join(
             html.paragraph("You can close this page and return to your MCP client."),
             html.buttons(
@@ -347,18 +349,16 @@ class ConnectPages:
         return fields
 
     async def _find_link(self, request: PageRequest, browser: Browser) -> Link:
-        """Return the link of a page, if it is one of the user who has signed in."""
+        """Return the link of a page, if it is one of the user who has signed in.
+
+        The link of another user is unknown: both have the same response.
+        """
         link = await self._connector.find(_read_id(request.path))
         if link is None or link.scheme not in self._schemes:
             _reject_link()
         if browser.identity is None or link.principal != browser.identity.principal:
             log("warning", "a connect link was opened by another user")
-            raise _PageError(
-                403,
-                "This link belongs to somebody else",
-                "Only the user whose MCP client has shown it can use it. Nothing was connected.",
-                can_sign_out=True,
-            )
+            _reject_link()
         return link
 
     def _make_callback(self, scheme: str) -> str:
@@ -451,15 +451,20 @@ class ConnectPages:
 
 
 def _read_id(path: str) -> str:
-    return path.removeprefix(CONNECT_PATH)
+    link_id = path.removeprefix(CONNECT_PATH)
+    if _LINK_ID.fullmatch(link_id) is None:
+        _reject_link()
+    return link_id
 
 
 def _reject_link() -> NoReturn:
     raise _PageError(
         404,
-        "This link is no longer valid",
-        "A link can be used once, and for ten minutes.",
+        "This link is not valid",
+        "A link can be used once, within ten minutes, and only by the user whose MCP client has"
+        " shown it. Nothing was connected.",
         _ASK_AGAIN,
+        can_sign_out=True,
     )
 
 

@@ -8,9 +8,7 @@ user prevents it, so every page requires a sign-in: at the issuer of the callers
 
 from __future__ import annotations
 
-import json
 import secrets
-from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -21,6 +19,7 @@ from mcpgen.runtime.upstream.auth.authorization_code import (
     AuthorizationCodeClient,
     CallbackError,
 )
+from mcpgen.runtime.upstream.auth.token_endpoint import decode_claims
 from mcpgen.runtime.upstream.http.messages import Sender
 
 _SCOPES: Final = ("openid",)
@@ -107,18 +106,6 @@ class IssuerSignIn:
         except ValueError as error:
             raise ToolError(f"The ID token {error}.") from None
         return Identity(principal, _choose_name(claims, principal))
-
-
-def decode_claims(token: str) -> dict[str, Any]:
-    """Return the claims of a JWT without a check of its signature; {} if it is not one."""
-    parts = token.split(".")
-    if len(parts) != 3:
-        return {}
-    try:
-        claims = json.loads(urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-    except (ValueError, RecursionError):
-        return {}
-    return claims if isinstance(claims, dict) else {}
 
 
 def _choose_name(claims: Mapping[str, Any], principal: str) -> str:

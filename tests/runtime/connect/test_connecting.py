@@ -181,11 +181,10 @@ def test_a_stolen_link_connects_nothing_and_stays_usable_for_its_user(
         url = await world.ask_for_link("ada")
         thief = Browser(world, "mallory")
         page = await thief.open(url)
-        assert (page.status, page.title) == (403, "This link belongs to somebody else")
-        own = await thief.open(f"{world.public_url.removesuffix('/mcp')}/connections")
-        _, fields = own.form()  # a form token of the thief's session
+        assert page.status == 404
+        _, fields = page.form()  # a form token of the thief's session
         posted = await thief.open(url, {"form_token": fields["form_token"], "action": "connect"})
-        assert posted.status == 403
+        assert posted.status == 404
         assert world.provider.count("/authorize") == 0
         assert is_asked(await world.call("ada"))
         assert is_asked(await world.call("mallory"))
@@ -194,13 +193,40 @@ def test_a_stolen_link_connects_nothing_and_stays_usable_for_its_user(
     observe(package, scenario)
 
 
+def test_the_link_of_another_user_is_as_unknown_as_an_invented_one(
+    package: ServerPackage,
+) -> None:
+    async def scenario(world: World) -> None:
+        link = await world.ask_for_link("ada")
+        invented = link[:-8] + "A" * 8
+        thief = Browser(world, "mallory")
+        fresh = [await Browser(world, "mallory").open_once(url) for url in (link, invented)]
+        assert [it.status for it in fresh] == [303, 303]  # to sign in
+        own = await thief.open(f"{world.public_url.removesuffix('/mcp')}/connections")
+        _, fields = own.form()
+        forms = (None, {**fields, "action": "connect"}, {**fields, "action": "cancel"})
+        for form in (*forms, {"action": "connect"}):  # the last one without its form token
+            known, unknown = [await thief.open(url, form) for url in (link, invented)]
+            assert known.status == (404 if form is None or "form_token" in form else 403)
+            assert (known.status, known.text) == (unknown.status, unknown.text)
+            assert _drop_date(known.headers) == _drop_date(unknown.headers)
+        assert (await thief.open(f"{link}%0d%0aset-cookie:%20x=y")).status == 404
+        assert "is connected" in (await Browser(world, "ada").connect(link)).text
+
+    observe(package, scenario)
+
+
+def _drop_date(headers: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name != "date"}
+
+
 def test_a_victim_who_opens_an_attackers_link_connects_nothing(package: ServerPackage) -> None:
     """MCP, "Security Best Practices": the user who opens a URL must be the one who was asked."""
 
     async def scenario(world: World) -> None:
         url = await world.ask_for_link("mallory")
         page = await Browser(world, "ada").open(url)
-        assert page.status == 403
+        assert page.status == 404
         assert "form_token" in page.text  # to sign out, and to nothing else
         assert "connect/" not in page.text
         assert is_asked(await world.call("mallory"))
@@ -331,6 +357,39 @@ def test_a_user_disconnects_an_account_and_its_tokens_are_revoked(package: Serve
         assert account_of(await world.call("bob")) == "bob"
 
     observe(package, scenario, replicas=2)
+
+
+@pytest.mark.parametrize(
+    ("has_id_tokens", "second_account", "is_revoked"),
+    [(True, "work", True), (True, "home", False), (False, "work", False)],
+    ids=["another account", "the same account", "an unknown user"],
+)
+def test_tokens_that_are_replaced_are_revoked_if_the_new_ones_stay_valid(
+    package: ServerPackage, has_id_tokens: bool, second_account: str, is_revoked: bool
+) -> None:
+    """This authorization server revokes all tokens of an account with one of them."""
+
+    async def scenario(world: World) -> None:
+        world.provider.has_id_tokens = has_id_tokens
+        await world.connect("ada", account="home")
+        await world.connect("ada", "add_pet", account=second_account)
+        expected = ["refresh-home-1"] if is_revoked else []
+        assert world.provider.revoked == expected
+        assert account_of(await world.call("ada", "add_pet")) == second_account
+
+    observe(package, scenario)
+
+
+def test_a_revocation_that_fails_does_not_fail_the_connection(package: ServerPackage) -> None:
+    async def scenario(world: World) -> None:
+        world.provider.has_id_tokens = True
+        await world.connect("ada", account="home")
+        del world.provider.routes["/revoke"]
+        await world.connect("ada", "add_pet", account="work")
+        assert world.provider.count("/revoke") == 1
+        assert account_of(await world.call("ada", "add_pet")) == "work"
+
+    observe(package, scenario)
 
 
 def test_an_account_withdrawn_at_the_api_is_asked_for_again(package: ServerPackage) -> None:

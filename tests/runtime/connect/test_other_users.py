@@ -91,13 +91,13 @@ async def check_pages(world: World) -> None:
         at_one = replace(world, replicas=[replica])
         bob = Browser(at_one, "bob")
         shown = await bob.open(link)
-        assert shown.status == 403
+        assert shown.status == 404
         own = await bob.open(f"{pages}/connections")
         assert "No account is connected" in own.text
         _, fields = own.form()
         for changes in ({"action": "connect"}, {"action": "cancel"}):
             posted = await bob.open(link, {**fields, **changes})
-            assert posted.status == 403
+            assert posted.status == 404
         disconnected = {**fields, "scheme": "account", "action": "disconnect"}
         assert (
             "No account is connected" in (await bob.open(f"{pages}/connections", disconnected)).text

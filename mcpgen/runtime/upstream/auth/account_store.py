@@ -28,6 +28,8 @@ class Account:
     scopes: frozenset[str]
     """The scopes that were requested from the user."""
     connected_at: float
+    user: str = ""
+    """The user at the authorization server (`TokenGrant.user`); "" if unknown."""
     sealed: bytes = field(default=b"", repr=False, compare=False)
     """The encrypted form in the store."""
 
@@ -70,6 +72,7 @@ class AccountStore:
             it["renew_at"],
             frozenset(it["scopes"]),
             it["connected_at"],
+            it.get("user", ""),  # absent in the entries of mcpgen 0.6
             sealed,
         )
 
@@ -94,5 +97,6 @@ class AccountStore:
             "renew_at": account.renew_at,
             "scopes": sorted(account.scopes),
             "connected_at": account.connected_at,
+            "user": account.user,
         }
         return self._ring.seal(content, key)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
+import json
+from base64 import b64encode, urlsafe_b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -68,6 +69,13 @@ class TokenGrant:
     scopes: frozenset[str] | None = None
     """The granted scopes; None if they are those that were requested."""
     id_token: str = field(default="", repr=False)
+
+    @property
+    def user(self) -> str:
+        """The issuer and subject of the ID token; "" without one."""
+        claims = decode_claims(self.id_token)
+        pair = claims.get("iss"), claims.get("sub")
+        return json.dumps(pair) if all(isinstance(it, str) and it for it in pair) else ""
 
     def compute_renewal(self, now: float) -> float:
         """Return the time at which to renew the access token; `now` is that of the response.
@@ -198,6 +206,18 @@ def _check_issuer(discovery_url: str, issuer: object) -> None:
             f"The API's OpenID Connect discovery is that of `{expected}` and names as its issuer "
             f"{told}, so no secret was sent to its token endpoint."
         )
+
+
+def decode_claims(token: str) -> dict[str, Any]:
+    """Return the claims of a JWT without a check of its signature; {} if it is not one."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return {}
+    try:
+        claims = json.loads(urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except (ValueError, RecursionError):
+        return {}
+    return claims if isinstance(claims, dict) else {}
 
 
 def decode_object(response: HttpResponse) -> dict[str, Any]:

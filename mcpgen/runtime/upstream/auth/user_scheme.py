@@ -15,7 +15,12 @@ from typing import ClassVar, Final
 
 from mcpgen.runtime.auth.access import Access
 from mcpgen.runtime.auth.single_flight import SingleFlight
-from mcpgen.runtime.errors import ConnectionNeededError, StoreUnavailableError, ToolError
+from mcpgen.runtime.errors import (
+    ConfigurationError,
+    ConnectionNeededError,
+    StoreUnavailableError,
+    ToolError,
+)
 from mcpgen.runtime.process.caller_secrets import mask_caller_secret
 from mcpgen.runtime.process.log import log
 from mcpgen.runtime.upstream.auth.account_store import Account, AccountStore
@@ -135,10 +140,17 @@ class UserScheme:
         """Return the account of a user; nobody has one without authorization."""
         return await self._accounts.find(principal, self.name) if principal else None
 
-    async def connect(self, principal: str, grant: TokenGrant, scopes: Iterable[str]) -> None:
-        """Store the account that a user connected with these scopes."""
-        account = Account(grant.access_token, "", 0.0, frozenset(scopes), self._now())
+    async def connect(
+        self, principal: str, grant: TokenGrant, scopes: Iterable[str]
+    ) -> Account | None:
+        """Store the account that a user connected with these scopes.
+
+        Return the account that it replaces, if its tokens can be revoked (`revoke`).
+        """
+        account = Account(grant.access_token, "", 0.0, frozenset(scopes), self._now(), grant.user)
+        old = await self._accounts.find(principal, self.name)
         await self._accounts.save(principal, self.name, self._extend(account, grant))
+        return old if old is not None and _is_of_another_user(old, account) else None
 
     async def disconnect(self, principal: str, send: Sender) -> bool:
         """Delete the account of a user and revoke its tokens (RFC 7009, section 2).
@@ -147,15 +159,16 @@ class UserScheme:
         """
         # In one step: tokens that are renewed meanwhile would stay valid otherwise.
         account = await self._accounts.take(principal, self.name)
-        return account is not None and await self._revoke(send, account)
+        return account is not None and await self.revoke(send, account)
 
-    async def _revoke(self, send: Sender, account: Account) -> bool:
+    async def revoke(self, send: Sender, account: Account) -> bool:
+        """Revoke the tokens of an account that is not stored any more; return whether they are."""
         token, kind = account.refresh_token, "refresh_token"
         if not token:
             token, kind = account.access_token, "access_token"
         try:
             return await limit_time(self.client.revoke(send, token, kind))
-        except ToolError as error:
+        except (ToolError, ConfigurationError) as error:
             log("warning", f"tokens of `{self.name}` could not be revoked: {error}")
             return False
 
@@ -198,8 +211,10 @@ class UserScheme:
             return renewed
         current = await self._accounts.find(principal, self.name)
         if current is None:  # the user has disconnected it: nothing may remain valid
-            await self._revoke(send, renewed)
+            await self.revoke(send, renewed)
             raise ConnectionNeededError(self.name, account.scopes)
+        if _is_of_another_user(renewed, current):
+            await self.revoke(send, renewed)
         return current  # just connected again
 
     async def _replace_with_retries(self, principal: str, old: Account, new: Account) -> bool:
@@ -218,3 +233,12 @@ class UserScheme:
             refresh_token=grant.refresh_token or account.refresh_token,
             renew_at=grant.compute_renewal(self._now()),
         )
+
+
+def _is_of_another_user(old: Account, new: Account) -> bool:
+    """Return whether both accounts are known to be those of different users at the API.
+
+    Many authorization servers (Google, Keycloak, Auth0 by setting) revoke the user's whole grant
+    with one token (RFC 7009, section 2.1): of the same user, that would invalidate the new tokens.
+    """
+    return "" not in (old.user, new.user) and old.user != new.user
