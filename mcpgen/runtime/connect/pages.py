@@ -267,8 +267,8 @@ class ConnectPages:
         replaced = await scheme.connect(identity.principal, grant, flow["scopes"])
         log("info", f"a user has connected an account (`{scheme.name}`)")
         self._finish(flow["link"])
-        if replaced is not None:
-            await scheme.revoke(self._send, replaced)
+        if replaced is not None and not await scheme.revoke(self._send, replaced):
+            log("warning", f"the replaced tokens of a user are not revoked (`{scheme.name}`)")
         content = html.join(
             html.paragraph("You can close this page and return to your MCP client."),
             html.buttons(

@@ -23,7 +23,7 @@ from mcpgen.runtime.upstream.auth.local_account import (
     read_local_account,
 )
 from mcpgen.runtime.upstream.auth.token_endpoint import TokenGrant
-from mcpgen.runtime.upstream.auth.token_store import hold_lock
+from mcpgen.runtime.upstream.auth.token_store import hold_lock, mark_change
 from mcpgen.runtime.upstream.http.configured import make_sender
 
 if TYPE_CHECKING:
@@ -157,6 +157,7 @@ async def _login(
     store = account.open_store()
     async with hold_lock(account.folder, account.scheme):  # a server may be renewing older tokens
         store.save(account.scheme, make_tokens(grant, time.time(), scopes=scopes))
+        mark_change(account.folder, account.scheme)
     _print(f"You are logged in to `{account.scheme}`. The tokens are in {store.place}.")
 
 
@@ -208,6 +209,7 @@ async def _logout(account: LocalAccount, send: Sender) -> None:
     async with hold_lock(account.folder, account.scheme):  # a server may be renewing them
         tokens = store.load(account.scheme)
         store.delete(account.scheme)
+        mark_change(account.folder, account.scheme)
     if tokens is None:
         _print(f"Nobody is logged in to `{account.scheme}`.")
         return

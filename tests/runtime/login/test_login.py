@@ -218,6 +218,59 @@ def test_logout_revokes_and_deletes(state: Path, capsys: pytest.CaptureFixture[s
     assert "Nobody is logged in to `bearer`." in shown
 
 
+@pytest.mark.parametrize("backend", [_NoKeyring(), _Keyring()], ids=["file", "keyring"])
+def test_a_running_server_follows_the_logins_and_logouts_of_its_user(
+    backend: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The provider cannot revoke tokens, so the API would still accept them."""
+    monkeypatch.setattr(keyring, "get_keyring", lambda: backend)
+
+    async def scenario() -> None:
+        async with AuthorizationServer(has_metadata=False).listening() as server:
+            setup = Setup(server)
+            assert await setup.run("login") == 0
+            async with setup.client() as client:
+                assert not (await get_user(client))[0]
+                assert await setup.run("logout") == 0
+                is_error, text = await get_user(client)
+                assert is_error
+                assert "`petstore-mcp login bearer`" in text
+                assert await setup.run("login") == 0
+                assert not (await get_user(client))[0]
+                assert await setup.run("login") == 0  # without a logout
+                assert not (await get_user(client))[0]
+            assert server.revoked == []
+            assert server.api_tokens == ["access-1", "access-2", "access-3"]
+
+    run(scenario())
+
+
+def test_a_running_server_reads_unchanged_tokens_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads: list[str] = []
+
+    async def scenario() -> None:
+        async with AuthorizationServer().listening() as server:
+            setup = Setup(server)
+            assert await setup.run("login") == 0
+            monkeypatch.setattr(
+                FileTokens,
+                "load",
+                lambda self, scheme, load=FileTokens.load: (
+                    loads.append(scheme) or load(self, scheme)
+                ),
+            )
+            async with setup.client() as client:
+                for _ in range(3):
+                    assert not (await get_user(client))[0]
+                assert loads == ["bearer"]
+                server.refused.add("access-1")
+                assert not (await get_user(client))[0]  # renews
+                assert not (await get_user(client))[0]
+                assert loads == ["bearer", "bearer"]  # the second time with the lock
+
+    run(scenario())
+
+
 def test_logout_without_revocation_says_what_remains(capsys: pytest.CaptureFixture[str]) -> None:
     async def scenario() -> None:
         async with AuthorizationServer(has_metadata=False).listening() as server:

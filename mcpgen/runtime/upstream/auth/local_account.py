@@ -30,8 +30,10 @@ from mcpgen.runtime.upstream.auth.token_endpoint import (
 from mcpgen.runtime.upstream.auth.token_store import (
     Tokens,
     TokenStore,
+    find_change,
     find_state_folder,
     hold_lock,
+    mark_change,
     open_token_store,
 )
 from mcpgen.runtime.upstream.http.messages import Sender
@@ -93,7 +95,7 @@ class LocalAccount:
     variables: tuple[str, ...]
     open_store: Callable[[], TokenStore]
     folder: Path
-    """Where the files of locks are."""
+    """Where the files of locks, and the marks of changes are."""
 
     @property
     def client(self) -> AccountClient:
@@ -183,6 +185,7 @@ class LocalAccountScheme:
         self._now = now
         self._store: TokenStore | None = None
         self._tokens: Tokens | None = None
+        self._change = 0  # the mark of `_tokens`
         self._refused = ""  # the access token that the API did not accept
         self._renewals: SingleFlight[Tokens] = SingleFlight()
 
@@ -228,21 +231,22 @@ class LocalAccountScheme:
         del scopes  # `login` requests those of all operations
         if not self.is_available(access):
             raise ToolError(self.explain_missing(access))
-        if self._tokens is None:
-            self._tokens = await self._load()
+        account = self._account
+        change = find_change(account.folder, account.scheme)
+        if self._tokens is None or change != self._change:
+            # Another process has renewed the tokens, or the user has logged in or out.
+            self._tokens, self._change = await self._load(), change
         tokens = self._tokens
         if tokens is None:
             raise ToolError(
-                f"Nobody is logged in: run `{self._account.login_command}` in a terminal, then call"
+                f"Nobody is logged in: run `{account.login_command}` in a terminal, then call"
                 " again. Nothing was sent."
             )
         is_old = tokens.access_token == self._refused or self._now() >= tokens.renew_at
         # Without a refresh token, the access token is used until the API refuses it.
         if is_old and tokens.refresh_token:
             stale = tokens
-            tokens = await self._renewals.run(
-                self._account.scheme, lambda: self._renew(send, stale)
-            )
+            tokens = await self._renewals.run(account.scheme, lambda: self._renew(send, stale))
         return make_authorization("Bearer", tokens.access_token)
 
     def forget(
@@ -300,6 +304,7 @@ class LocalAccountScheme:
             self._tokens = renewed
             try:
                 await asyncio.to_thread(self._find_store().save, account.scheme, renewed)
+                self._change = mark_change(account.folder, account.scheme)
             except ConfigurationError as error:
                 log(
                     "error",

@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -187,7 +188,7 @@ async def hold_lock(folder: Path, scheme: str) -> AsyncIterator[None]:
         ToolError: another process has not released the lock for `LOCK_SECONDS`.
         ConfigurationError: the file of the lock cannot be opened.
     """
-    path = folder / f"account-{_digest(scheme)}.lock"
+    path = _find_lock(folder, scheme)
     handle = _open_lock(path)
     try:
         until = time.monotonic() + LOCK_SECONDS
@@ -201,6 +202,33 @@ async def hold_lock(folder: Path, scheme: str) -> AsyncIterator[None]:
         yield
     finally:
         os.close(handle)  # releases the lock
+
+
+def mark_change(folder: Path, scheme: str) -> int:
+    """Tell running servers that stored tokens have changed, once they have; return the mark.
+
+    Call this while the tokens are locked.
+    """
+    now = time.time_ns()
+    with contextlib.suppress(OSError):  # without a mark, tokens are used until they expire
+        os.utime(_find_lock(folder, scheme), ns=(now, now))
+    return find_change(folder, scheme)
+
+
+def find_change(folder: Path, scheme: str) -> int:
+    """Return the mark of the last change; 0 if there is none. It costs one `stat`.
+
+    The keyring cannot be asked in this time, so the mark is the time of the file of the lock.
+    """
+    try:
+        return _find_lock(folder, scheme).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=16)
+def _find_lock(folder: Path, scheme: str) -> Path:
+    return folder / f"account-{_digest(scheme)}.lock"
 
 
 def _open_lock(path: Path) -> int:
