@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -48,8 +50,11 @@ class FakeClient:
         return True
 
 
-def make_grant(number: int, lifetime: float = 100.0) -> TokenGrant:
-    return TokenGrant(f"access-{number}", lifetime, f"refresh-{number}")
+def make_grant(number: int, lifetime: float = 100.0, *, user: str = "") -> TokenGrant:
+    """Return a grant; with `user`, it has an ID token of this subject."""
+    claims = json.dumps({"iss": "https://api.example", "sub": user}).encode()
+    id_token = f"e30.{urlsafe_b64encode(claims).decode().rstrip('=')}.c2ln" if user else ""
+    return TokenGrant(f"access-{number}", lifetime, f"refresh-{number}", id_token=id_token)
 
 
 class Scene:
@@ -79,6 +84,15 @@ class Scene:
         )
 
 
+async def connect_and_expire(store: MemoryStore | None = None) -> tuple[Scene, UserScheme]:
+    """Return a replica that must renew the token of Ada's account."""
+    scene = Scene(store)
+    scheme = scene.replica()
+    await scheme.connect(ADA.principal, make_grant(1), ["read"])
+    scene.now += 99
+    return scene, scheme
+
+
 async def token_of(scheme: UserScheme, *scopes: str, access: Access | None = ADA) -> str:
     applied = await scheme.apply(send, scopes, access)
     return applied.headers[0][1]
@@ -91,10 +105,7 @@ async def until(condition: Callable[[], Any]) -> None:
 
 def test_a_cancelled_call_does_not_cancel_the_renewal(run) -> None:
     async def scenario() -> None:
-        scene = Scene()
-        scheme = scene.replica()
-        await scheme.connect(ADA.principal, make_grant(1), ["read"])
-        scene.now += 99
+        scene, scheme = await connect_and_expire()
         scene.client.go_on.clear()
         call = asyncio.create_task(token_of(scheme, "read"))
         await until(lambda: scene.client.refreshed)
@@ -108,10 +119,8 @@ def test_a_cancelled_call_does_not_cancel_the_renewal(run) -> None:
 
 def test_replicas_wait_for_the_one_that_renews(run) -> None:
     async def scenario() -> None:
-        scene = Scene()
-        one, two = scene.replica(), scene.replica()
-        await one.connect(ADA.principal, make_grant(1), ["read"])
-        scene.now += 99
+        scene, one = await connect_and_expire()
+        two = scene.replica()
         scene.client.go_on.clear()
         first = asyncio.create_task(token_of(one, "read"))
         await until(lambda: scene.client.refreshed)
@@ -126,10 +135,7 @@ def test_replicas_wait_for_the_one_that_renews(run) -> None:
 
 def test_the_lock_of_a_replica_that_died_expires(run) -> None:
     async def scenario() -> None:
-        scene = Scene()
-        scheme = scene.replica()
-        await scheme.connect(ADA.principal, make_grant(1), ["read"])
-        scene.now += 99
+        scene, scheme = await connect_and_expire()
         lock = scheme._accounts.make_key(ADA.principal, "login", "account-lock")
         await scene.store.add(lock, b"the dead", LOCK_SECONDS)
         assert await token_of(scheme, "read") == "Bearer access-2"
@@ -140,10 +146,8 @@ def test_the_lock_of_a_replica_that_died_expires(run) -> None:
 
 def test_an_account_that_is_disconnected_during_a_renewal_stays_disconnected(run) -> None:
     async def scenario() -> None:
-        scene = Scene()
-        one, two = scene.replica(), scene.replica()
-        await one.connect(ADA.principal, make_grant(1), ["read"])
-        scene.now += 99
+        scene, one = await connect_and_expire()
+        two = scene.replica()
         scene.client.go_on.clear()
         call = asyncio.create_task(token_of(one, "read"))
         await until(lambda: scene.client.refreshed)
@@ -161,10 +165,8 @@ def test_tokens_that_are_renewed_during_the_disconnection_are_revoked(
     run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def scenario() -> None:
-        scene = Scene()
-        one, two = scene.replica(), scene.replica()
-        await one.connect(ADA.principal, make_grant(1), ["read"])
-        scene.now += 99
+        scene, one = await connect_and_expire()
+        two = scene.replica()
 
         async def renew_first(operation: Callable[[str], Any], key: str) -> Any:
             found = await scene.store.get(key) if operation == get else None
@@ -189,10 +191,7 @@ def test_a_lock_that_cannot_be_released_does_not_fail_the_call(
         raise StoreUnavailableError("the store is gone")
 
     async def scenario() -> None:
-        scene = Scene()
-        scheme = scene.replica()
-        await scheme.connect(ADA.principal, make_grant(1), ["read"])
-        scene.now += 99
+        scene, scheme = await connect_and_expire()
         monkeypatch.setattr(scene.store, "delete_if", fail)
         assert await token_of(scheme, "read") == "Bearer access-2"
 
@@ -201,10 +200,7 @@ def test_a_lock_that_cannot_be_released_does_not_fail_the_call(
 
 def test_an_account_that_is_connected_again_during_a_renewal_wins(run) -> None:
     async def scenario() -> None:
-        scene = Scene()
-        scheme = scene.replica()
-        await scheme.connect(ADA.principal, make_grant(1), ["read"])
-        scene.now += 99
+        scene, scheme = await connect_and_expire()
         scene.client.go_on.clear()
         call = asyncio.create_task(token_of(scheme, "read"))
         await until(lambda: scene.client.refreshed)
@@ -212,6 +208,42 @@ def test_an_account_that_is_connected_again_during_a_renewal_wins(run) -> None:
         scene.client.go_on.set()
         assert await call == "Bearer access-7"
         assert scene.client.revoked == []
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(("subject", "revoked"), [("work", ["refresh-2"]), ("home", [])])
+def test_tokens_renewed_while_another_account_is_connected_are_revoked(
+    run, subject: str, revoked: list[str]
+) -> None:
+    async def scenario() -> None:
+        scene = Scene()
+        scheme = scene.replica()
+        await scheme.connect(ADA.principal, make_grant(1, user="home"), ["read"])
+        scene.now += 99
+        scene.client.go_on.clear()
+        call = asyncio.create_task(token_of(scheme, "read"))
+        await until(lambda: scene.client.refreshed)
+        await scheme.connect(ADA.principal, make_grant(7, user=subject), ["read"])
+        scene.client.go_on.set()
+        assert await call == "Bearer access-7"
+        assert scene.client.revoked == revoked
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_returned"),
+    [("home", "work", True), ("home", "home", False), ("", "work", False), ("home", "", False)],
+)
+def test_the_account_of_another_user_that_is_replaced_is_returned(
+    run, first: str, second: str, is_returned: bool
+) -> None:
+    async def scenario() -> None:
+        scheme = Scene().replica()
+        await scheme.connect(ADA.principal, make_grant(1, user=first), ["read"])
+        replaced = await scheme.connect(ADA.principal, make_grant(2, user=second), ["read"])
+        assert (replaced is not None and replaced.access_token == "access-1") is is_returned
 
     run(scenario())
 
@@ -227,10 +259,7 @@ def test_renewed_tokens_survive_a_short_outage_of_the_store(run) -> None:
             return await super().replace(*given, **more)
 
     async def scenario() -> None:
-        scene = Scene(Flaky())
-        scheme = scene.replica()
-        await scheme.connect(ADA.principal, make_grant(1), ["read"])
-        scene.now += 99
+        _, scheme = await connect_and_expire(Flaky())
         assert await token_of(scheme, "read") == "Bearer access-2"
         assert await token_of(scheme, "read") == "Bearer access-2"
 
@@ -239,10 +268,7 @@ def test_renewed_tokens_survive_a_short_outage_of_the_store(run) -> None:
 
 def test_only_an_invalid_grant_disconnects(run) -> None:
     async def scenario() -> None:
-        scene = Scene()
-        scheme = scene.replica()
-        await scheme.connect(ADA.principal, make_grant(1), ["read"])
-        scene.now += 99
+        scene, scheme = await connect_and_expire()
         scene.client.error = GrantRefusedError("No access token.", "invalid_client")
         with pytest.raises(ToolError, match="No access token"):
             await token_of(scheme, "read")
