@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gzip
-import shutil
 import socket
 import ssl
-import subprocess
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -32,21 +30,11 @@ from mcpgen.runtime.upstream.http.exchange import exchange
 from mcpgen.runtime.upstream.http.messages import HttpRequest
 from mcpgen.runtime.upstream.http.pool import MAX_IDLE_SECONDS, parse_idle_seconds
 from mcpgen.runtime.upstream.http.sender import HttpSender
-from tests.support.event_loops import LOOPS
+from tests.runtime.upstream.http.conftest import Run
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 STALE = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstale"
 SETTINGS = "X_BASE_URL, or X_ALLOW_PRIVATE=1"
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
-
-
-@pytest.fixture(name="run", params=LOOPS)
-def run_fixture(request: pytest.FixtureRequest) -> Run:
-    def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-        with asyncio.Runner(loop_factory=LOOPS[request.param]) as runner:
-            return runner.run(asyncio.wait_for(coroutine, 30))
-
-    return run
 
 
 class Api:
@@ -507,24 +495,6 @@ def test_a_body_that_ends_with_a_reset_is_rejected(run: Run) -> None:
 
 
 # TLS
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    program = shutil.which("openssl")
-    if program is None:
-        pytest.skip("needs the program openssl")
-    file = tmp_path_factory.mktemp("tls") / "server.pem"
-    subprocess.run(
-        [
-            program, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-            "-nodes", "-keyout", str(file), "-out", f"{file}.crt", "-subj", "/CN=api.example",
-            "-days", "2", "-addext", "subjectAltName=DNS:api.example",
-        ],
-        check=True, capture_output=True, timeout=30,
-    )  # fmt: skip
-    file.write_text(file.read_text() + Path(f"{file}.crt").read_text())
-    return file
 
 
 async def over_tls(certificate: Path, act: Callable[[HttpSender, int], Awaitable[None]]) -> None:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import ssl
-import subprocess
 from base64 import b64encode
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +16,7 @@ from mcpgen.runtime.upstream.http.connecting import Authority
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
 from mcpgen.runtime.upstream.http.proxies import Proxies, Proxy, read_proxies
 from mcpgen.runtime.upstream.http.sender import HttpSender
-from tests.support.event_loops import LOOPS
+from tests.runtime.upstream.http.conftest import Run
 from tests.support.proxy import CONNECTED, RecordingProxy, listening, serving_proxy
 
 CONTRACT = {"name": "shop", "env_prefix": "SHOP_", "environment": []}
@@ -28,35 +24,6 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 PASSWORD = "p@ss:canary"
 CREDENTIALS = b64encode(b"me:p@ss:canary")
 CONFIRM = "SHOP_BASE_URL or SHOP_ALLOW_PRIVATE=1"
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
-
-
-@pytest.fixture(name="run", params=LOOPS)
-def run_fixture(request: pytest.FixtureRequest) -> Run:
-    def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-        with asyncio.Runner(loop_factory=LOOPS[request.param]) as runner:
-            return runner.run(asyncio.wait_for(coroutine, 60))
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate with its key for the API and the proxy, in one file that is its own CA."""
-    program = shutil.which("openssl")
-    if program is None:
-        pytest.skip("openssl is not installed")
-    file = tmp_path_factory.mktemp("tls") / "both.pem"
-    subprocess.run(
-        [
-            program, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-            "-nodes", "-keyout", str(file), "-out", f"{file}.crt", "-subj", "/CN=api.example",
-            "-days", "2", "-addext", "subjectAltName=DNS:api.example,DNS:localhost",
-        ],
-        check=True, capture_output=True, timeout=30,
-    )  # fmt: skip
-    file.write_text(file.read_text() + Path(f"{file}.crt").read_text())
-    return file
 
 
 class Api:

@@ -7,7 +7,7 @@ import gzip
 import subprocess
 import sys
 import zlib
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,19 +22,6 @@ from mcpgen.runtime.upstream.errors import (
 )
 from mcpgen.runtime.upstream.http.messages import ClientCertificate, HttpRequest, HttpResponse
 from mcpgen.runtime.upstream.http.sender import HttpSender
-from tests.support.event_loops import LOOPS
-
-
-@pytest.fixture(name="run", params=LOOPS)
-def run_fixture(request: pytest.FixtureRequest) -> Callable[[Coroutine[Any, Any, Any]], Any]:
-    """Run a coroutine to its end on each kind of event loop, within 20 seconds."""
-
-    def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-        with asyncio.Runner(loop_factory=LOOPS[request.param]) as runner:
-            return runner.run(asyncio.wait_for(coroutine, 20))
-
-    return run
-
 
 Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
