@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from typing import Final, NamedTuple
-from urllib.parse import urlsplit
 
 _UNITS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 _RATE: Final = re.compile(r"([1-9][0-9]{0,8})/(second|minute|hour|day)\Z")
@@ -125,6 +124,8 @@ def _parse_scopes(_: ServerSetting, text: str) -> tuple[str, ...]:
 
 def _parse_https_url(_: ServerSetting, text: str) -> str:
     """Accept https, and http on this machine; without credentials and fragment."""
+    from urllib.parse import urlsplit  # only servers with such a setting need it
+
     try:
         parts = urlsplit(text)
         is_local = parts.hostname in _LOCAL_HOSTS
@@ -145,6 +146,8 @@ def _parse_https_urls(setting: ServerSetting, text: str) -> tuple[str, ...]:
 
 def _parse_proxy(_: ServerSetting, text: str) -> str:
     """Accept `host:port`, too, as most programs do."""
+    from urllib.parse import urlsplit  # only servers with such a setting need it
+
     if "://" not in text:
         text = f"http://{text}"
     try:

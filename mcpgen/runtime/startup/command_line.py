@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -161,14 +161,14 @@ def _make_parser(package: ServerPackage) -> ArgumentParser:
     flag("--json", help="with --check-env: print the report as JSON")
     add(
         "--drain-timeout",
-        type=parse_seconds,
+        type=_limit(parse_seconds, "DRAIN_TIMEOUT_SECONDS"),
         metavar="SECONDS",
         help="how long calls may finish after the end (default: "
         f"{_find_default(package, 'DRAIN_TIMEOUT_SECONDS')})",
     )
     add(
         "--pre-stop-delay",
-        type=parse_seconds,
+        type=_limit(parse_seconds, "PRE_STOP_DELAY_SECONDS"),
         metavar="SECONDS",
         help="with --http: how long to serve on after SIGTERM while /readyz returns 503, so that "
         f"load balancers send no more requests (default: "
@@ -176,7 +176,7 @@ def _make_parser(package: ServerPackage) -> ArgumentParser:
     )
     add(
         "--workers",
-        type=parse_workers,
+        type=_limit(parse_workers, "WORKERS"),
         metavar="N",
         help="with --http: serve with N processes, which share the store of STATE_URL or nothing "
         f"(--no-sessions) (default: {_find_default(package, 'WORKERS')})",
@@ -211,6 +211,11 @@ def print_environment(package: ServerPackage, options: Namespace) -> int:
     else:
         sys.stdout.write("".join(f"{line}\n" for line in report.to_lines()))
     return report.exit_code
+
+
+def _limit(parse: Callable[..., float], name: str) -> Callable[[str], float]:
+    """Return a parser with the upper bound of the setting that an option has."""
+    return partial(parse, maximum=BY_NAME[name].maximum)
 
 
 def _find_default(package: ServerPackage, name: str) -> str:

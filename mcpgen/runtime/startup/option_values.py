@@ -10,10 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-MAX_SECONDS: Final = 24 * 60 * 60
 DEFAULT_PORT: Final = 8000
 MAX_PORT: Final = 65_535
-MAX_WORKERS: Final = 256
 
 _HOST: Final = re.compile(
     r"(?=.{1,254}\Z)(?:[A-Za-z0-9_-]{1,63}(?:\.|\Z))+\Z|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*(?:%[A-Za-z0-9._~-]+)?\Z"
@@ -24,8 +22,8 @@ _ORIGIN: Final = re.compile(
 )
 
 
-def parse_seconds(text: str) -> float:
-    """Parse a finite number of seconds, from 0 to `MAX_SECONDS`.
+def parse_seconds(text: str, *, maximum: float) -> float:
+    """Parse a finite number of seconds, from 0 to `maximum`.
 
     Raises:
         ArgumentTypeError: the text is not such a number.
@@ -34,8 +32,8 @@ def parse_seconds(text: str) -> float:
         seconds = math.nan if "_" in text else float(text)
     except ValueError:
         seconds = math.nan
-    if not 0 <= seconds <= MAX_SECONDS:
-        raise ArgumentTypeError(f"expected seconds from 0 to {MAX_SECONDS}, but got {text!a}")
+    if not 0 <= seconds <= maximum:
+        raise ArgumentTypeError(f"expected seconds from 0 to {maximum:.0f}, but got {text!a}")
     return seconds
 
 
@@ -51,17 +49,17 @@ def parse_port(text: str) -> int:
     return int(text)
 
 
-def parse_workers(text: str) -> int:
+def parse_workers(text: str, *, maximum: float) -> int:
     """Parse a number of processes.
 
     Raises:
-        ArgumentTypeError: the text is not a number from 1 to `MAX_WORKERS`.
+        ArgumentTypeError: the text is not a number from 1 to `maximum`.
     """
     if not (text.isascii() and text.isdecimal() and len(text) <= 5):
         text = text or "nothing"
-    elif 1 <= int(text) <= MAX_WORKERS:
+    elif 1 <= int(text) <= maximum:
         return int(text)
-    raise ArgumentTypeError(f"expected a number from 1 to {MAX_WORKERS}, but got {text!a}")
+    raise ArgumentTypeError(f"expected a number from 1 to {maximum:.0f}, but got {text!a}")
 
 
 def parse_host(text: str) -> str:

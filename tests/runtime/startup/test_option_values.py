@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -13,13 +14,19 @@ from mcpgen.runtime.startup.option_values import (
     parse_host,
     parse_port,
     parse_seconds,
+    parse_workers,
 )
 
+parse_day = partial(parse_seconds, maximum=86_400)
+parse_few = partial(parse_workers, maximum=256)
+
 ACCEPTED: list[tuple[Callable[[str], object], str, object]] = [
-    (parse_seconds, "0", 0.0),
-    (parse_seconds, "2.5", 2.5),
-    (parse_seconds, "1e3", 1000.0),
-    (parse_seconds, "86400", 86_400.0),
+    (parse_day, "0", 0.0),
+    (parse_day, "2.5", 2.5),
+    (parse_day, "1e3", 1000.0),
+    (parse_day, "86400", 86_400.0),
+    (parse_few, "1", 1),
+    (parse_few, "256", 256),
     (parse_port, "0", 0),
     (parse_port, "8000", 8000),
     (parse_port, "65535", 65_535),
@@ -35,8 +42,9 @@ ACCEPTED: list[tuple[Callable[[str], object], str, object]] = [
     (parse_allowed_origin, "vscode-webview://abc", "vscode-webview://abc"),
 ]
 REJECTED: list[tuple[Callable[[str], object], str]] = [
+    *[(parse_few, text) for text in ("", "0", "257", "-1", "2.0", "1_0", "\u0661")],
     *[
-        (parse_seconds, text)
+        (parse_day, text)
         for text in ("", "nan", "-nan", "inf", "-inf", "-1", "1e300", "86401", "5s", "1_0", "5\n6")
     ],
     *[
