@@ -196,7 +196,7 @@ def _listen(request: Request) -> None:
     request.connection.subscribe(Subscription(request.id, request.stream, honoured))
     if request.observation is not None:  # it stays open until the client or the server ends it
         request.observation.note_success()
-        request.observation.end()
+        request.observation.end(request)
 
 
 def _call_tool(request: Request) -> bool:

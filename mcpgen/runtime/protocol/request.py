@@ -127,7 +127,7 @@ class Request:
         if self.is_open:
             connection = self.connection
             if self.observation is not None:
-                self.observation.note_result(result)
+                self.observation.result = result
             if self.revision.is_modern:
                 connection.add_envelope(result, self.method)
             message = {"jsonrpc": "2.0", "id": self.id, "result": result}
@@ -151,7 +151,7 @@ class Request:
         if in_flight.get(self.id) is self:
             del in_flight[self.id]
         if self.observation is not None:
-            self.observation.end()
+            self.observation.end(self)
 
     def fail(self, error: BaseException, correlation_id: str = "") -> None:
         """Respond with the error that stands for this exception in this revision.

@@ -194,8 +194,9 @@ class ServerProtocol(ClientConnection):
             request.observation = self.definition.observer.begin(request)
         try:
             needs_handler = self._begin(request, modern, headers)
-            if request.observation is not None and needs_handler:
-                request.observation.authorize()
+            observation = request.observation
+            if observation is not None and observation.observer.audit is not None and needs_handler:
+                observation.authorize(request, observation.observer.audit)
         except ProtocolError as refusal:
             request.fail(refusal)
             return []

@@ -27,7 +27,6 @@ class Attempt(NamedTuple):
     shared: bytes  # name, kind and attributes of the span, encoded, without `url.full`
     hidden_url: bytes  # `url.full` without arguments, encoded
     durations: DurationSeries | None  # None without metrics
-    has_failed: bool
 
 
 class AttemptTable:
@@ -53,10 +52,9 @@ class AttemptTable:
         name = f"{method if method in _METHODS else 'HTTP'} {template}".rstrip()
         metrics = self._metrics
         return Attempt(
-            encode_shared(name, CLIENT, (*attributes, *templates)),
+            encode_shared(name, CLIENT, (*attributes, *templates), has_failed=bool(error_type)),
             FULL_URL.encode(_hide_arguments(url, template)),
             None if metrics is None else metrics.attempts.get_series(tuple(attributes)),
-            bool(error_type),
         )
 
 

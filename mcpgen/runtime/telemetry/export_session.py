@@ -14,21 +14,37 @@ _CREDENTIAL_PROVIDERS: Final = (
 
 
 class ExportSession(requests.Session):
-    """Session that finds the proxy and the certificates of each URL once.
+    """Session that finds the proxy and the certificates of each URL once, and its headers.
 
-    `requests` reads all environment variables twice for each request, which takes half the
-    instructions of an export.
+    `requests` reads all environment variables twice for each request and prepares it from nothing,
+    which takes two thirds of the instructions of an export.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._settings: dict[str, Any] = {}
+        self._prepared: requests.PreparedRequest | None = None
 
     def merge_environment_settings(self, url: Any, *options: Any, **more: Any) -> Any:
         """Return the settings of requests to a URL; the exporter's other options never change."""
         if url not in self._settings:
             self._settings[url] = super().merge_environment_settings(url, *options, **more)
         return self._settings[url]
+
+    def prepare_request(self, request: requests.Request) -> requests.PreparedRequest:
+        """Return a request of the exporter: the former one with a new body, unless it differs."""
+        prepared, body = self._prepared, request.data
+        if (
+            not isinstance(body, bytes)
+            or prepared is None
+            or prepared.url != request.url
+            or self.cookies
+        ):
+            self._prepared = super().prepare_request(request)
+            return self._prepared
+        prepared.body = body
+        prepared.headers["Content-Length"] = str(len(body))
+        return prepared
 
 
 def make_session() -> requests.Session | None:

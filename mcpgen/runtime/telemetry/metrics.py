@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
@@ -30,6 +30,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from mcpgen.runtime.process.log import describe_error, log
 from mcpgen.runtime.telemetry.environment import read_number
+from mcpgen.runtime.telemetry.operations import MAX_WAITING
 from mcpgen.runtime.telemetry.otlp import Attributes
 
 if TYPE_CHECKING:
@@ -53,23 +54,41 @@ Reading = tuple[str, bool, int]
 class DurationSeries:
     """Durations in seconds with the same attributes."""
 
-    __slots__ = ("_bounds", "counts", "least", "most", "total")
+    __slots__ = ("_bounds", "_lock", "counts", "least", "most", "total", "waiting")
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self._bounds = bounds
+        self.waiting: list[float] = []
+        """Durations that are not aggregated yet, at most `MAX_WAITING`."""
+        self._lock = threading.Lock()
         self.counts = [0] * (len(bounds) + 1)  # of the buckets
         self.total = 0.0
         self.least = inf
         self.most = 0.0
 
     def record(self, seconds: float) -> None:
-        """Count one duration."""
-        self.total += seconds
-        if seconds < self.least:
-            self.least = seconds
-        if seconds > self.most:
-            self.most = seconds
-        self.counts[bisect_left(self._bounds, seconds)] += 1
+        """Count one duration, at the latest with the next `aggregate`."""
+        self.waiting.append(seconds)
+        if len(self.waiting) >= MAX_WAITING:
+            self.aggregate()
+
+    def aggregate(self) -> None:
+        """Add the recorded durations to the attributes; of many together, each costs little."""
+        with self._lock:  # other threads may append meanwhile
+            size = len(self.waiting)
+            durations = sorted(self.waiting[:size])
+            del self.waiting[:size]
+            if not durations:
+                return
+            self.total += sum(durations)
+            self.least = min(self.least, durations[0])
+            self.most = max(self.most, durations[-1])
+            start = 0
+            for bucket, bound in enumerate(self._bounds):
+                end = bisect_right(durations, bound, start)
+                self.counts[bucket] += end - start
+                start = end
+            self.counts[-1] += len(durations) - start
 
 
 class DurationHistogram:
@@ -91,6 +110,7 @@ class DurationHistogram:
         """Return the durations since the start."""
         points = []
         for attributes, series in list(self._series.items()):
+            series.aggregate()
             counts = series.counts.copy()
             if not any(counts):
                 continue

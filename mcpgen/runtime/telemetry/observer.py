@@ -14,11 +14,17 @@ from contextvars import ContextVar
 from time import perf_counter, time_ns
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from msgspec import Struct
+
 from mcpgen.runtime.process.log import is_logged, log, mask
 from mcpgen.runtime.protocol.versions import REVISIONS
 from mcpgen.runtime.telemetry.attempts import AttemptTable
 from mcpgen.runtime.telemetry.operations import (
+    MAX_OPERATIONS,
+    MAX_WAITING,
+    Operation,
     OperationTable,
+    classify_error,
     describe_operation,
     encode_client_address,
 )
@@ -27,7 +33,7 @@ from mcpgen.runtime.telemetry.otlp import (
     Attributes,
     TextAttribute,
     encode_link,
-    encode_span,
+    encode_message,
 )
 from mcpgen.runtime.telemetry.trace_context import SAMPLED, SpanContext, parse_trace_context
 
@@ -40,7 +46,6 @@ if TYPE_CHECKING:
     from mcpgen.runtime.telemetry.observed import Connection, Request
     from mcpgen.runtime.telemetry.spans import Spans
     from mcpgen.runtime.telemetry.tool_facts import ToolFacts
-
 FLUSH_SECONDS: Final = 5.0
 """How long the end of the process waits for the export of the last spans and measurements."""
 MAX_CONTENT: Final = 4096  # characters of recorded arguments or results
@@ -76,142 +81,138 @@ _http: ContextVar[HttpContext | None] = ContextVar("http", default=None)
 """The HTTP request that is being answered, if anything of it is recorded."""
 
 
-class Observation:
-    """One request, from its arrival to its end."""
+class Observation(Struct, gc=False):
+    """One request, from its arrival to its end.
 
-    __slots__ = (
-        "_began",
-        "_http",
-        "_is_audited",
-        "_is_ended",
-        "_parent",
-        "_request",
-        "_start_ns",
-        "attempts",
-        "code",
-        "context",
-        "message",
-        "observer",
-        "outcome",
-        "result",
-        "status",
-        "upstream_seconds",
-    )
+    It does not refer to the request, which refers to it: objects in a cycle are only freed by the
+    garbage collector. So a request is an argument of what needs it.
+    """
 
-    def __init__(self, observer: RequestObserver, request: Request) -> None:
-        self.observer = observer
-        self._request = request
-        self._is_audited = False
-        self._is_ended = False
-        self._http = _http.get()
-        self._parent = parent = _read_parent(request.params)
-        self.context = None if observer.spans is None else observer.begin_span(parent, request)
-        self.outcome = "cancelled"  # unless a response is sent
-        self.code = 0  # of the JSON-RPC error; 0 for none
-        self.message = ""
-        self.result: JsonObject | None = None
-        self.attempts = 0
-        self.status = 0  # of the last response of the API
-        self.upstream_seconds = 0.0
-        self._start_ns = time_ns()
-        self._began = perf_counter()
+    observer: RequestObserver
+    start_ns: int
+    began: float
+    http: HttpContext | None
+    parent: SpanContext | None = None
+    context: SpanContext | None = None
+    """None without tracing, and while nobody needed that of a new trace (`find_context`)."""
+    outcome: str = "cancelled"  # unless a response is sent
+    code: int = 0  # of the JSON-RPC error; 0 for none
+    message: str = ""
+    result: JsonObject | None = None
+    attempts: int = 0
+    status: int = 0  # of the last response of the API
+    upstream_seconds: float = 0.0
+    is_audited: bool = False
+    is_ended: bool = False
 
-    def authorize(self) -> None:
+    def authorize(self, request: Request, audit: AuditFile) -> None:
         """Check that a call that changes something can be audited.
 
         Raises:
             ProtocolError: the audit file cannot be written.
         """
-        observer = self.observer
-        if observer.audit is None or observer.find_changing_tool(self._request) is None:
-            return
-        observer.audit.check()
-        self._is_audited = True
+        if self.observer.find_changing_tool(request) is not None:
+            audit.check()
+            self.is_audited = True
+
+    def find_context(self) -> SpanContext | None:
+        """Return the context of the span, for spans below it; None without tracing."""
+        if self.context is None and self.observer.spans is not None:
+            self.context = self.observer.spans.begin(None, SERVER)
+        return self.context
 
     def note_success(self) -> None:
-        """Record that the request succeeded."""
+        """Record that the request succeeded, without a result that says more."""
         self.outcome = "ok"
-
-    def note_result(self, result: JsonObject) -> None:
-        """Record the result of the request."""
-        if result.get("isError") is True:
-            self.outcome = "tool_error"
-        elif result.get("resultType") == "input_required":
-            self.outcome = "input_required"
-        else:
-            self.outcome = "ok"
-        if self.observer.captures_content:
-            self.result = result
 
     def note_error(self, code: int, message: str) -> None:
         """Record the JSON-RPC error with which the request ends."""
-        self.outcome, self.code, self.message = "error", code, message
+        self.outcome, self.code, self.message, self.result = "error", code, message, None
 
-    def end(self) -> None:
-        """Record the end, before the response is sent. Later calls do nothing."""
-        if self._is_ended:
+    def end(self, request: Request) -> None:
+        """Record the end, before the response is sent. Later calls do nothing.
+
+        What each call needs is written out here: a call of a function costs as much as five lines.
+        """
+        if self.is_ended:
             return
-        self._is_ended = True
-        seconds = perf_counter() - self._began
-        observer = self.observer
+        self.is_ended = True
+        seconds = perf_counter() - self.began
+        observer, result = self.observer, self.result
+        if result is not None:
+            if "isError" in result and result["isError"] is True:
+                self.outcome = "tool_error"
+            elif "resultType" in result and result["resultType"] == "input_required":
+                self.outcome = "input_required"
+            else:
+                self.outcome = "ok"
         if observer.exports:
-            self._record(seconds)
+            params = request.params
+            name = params["name"] if type(params) is dict and "name" in params else ""
+            key = request.method, name, request.revision.name, self.outcome, self.code
+            try:
+                operation = observer.known[key]
+            except (KeyError, TypeError):  # the client may send a name of any type
+                operation = observer.describe(request, key)
+            if (durations := operation.durations) is not None:
+                durations.waiting.append(seconds)
+                if len(durations.waiting) >= MAX_WAITING:
+                    durations.aggregate()
+            context, queue, own, request_id = self.context, observer.queue, b"", request.id
+            if queue is not None and (context is None or context.flags & SAMPLED):
+                if type(request_id) is str:
+                    request_id = request_id[:MAX_TEXT]
+                if address := request.connection.address:
+                    own = encode_client_address(address)
+                if (
+                    self.http is not None
+                    or observer.captures_content
+                    or request.method in _RESOURCE_METHODS
+                ):
+                    own += self._encode_own(request)
+                span = (
+                    context,
+                    self.parent,
+                    operation.shared,
+                    self.start_ns,
+                    seconds,
+                    request_id,
+                    own,
+                )
+                queue.waiting.append(span)
+                if len(queue.waiting) >= queue.batch_size:
+                    queue.handle_batch()
         if observer.logs_calls:
-            self._log(seconds)
-        if self._is_audited and observer.audit is not None:
-            self._write_audit(observer.audit, self._request)
+            self._log(request, seconds)
+        if self.is_audited and observer.audit is not None:
+            self._write_audit(observer.audit, request)
 
-    def _record(self, seconds: float) -> None:
-        """Record the span and the duration."""
-        observer, request = self.observer, self._request
-        method, target = observer.name_of(request)
-        operation = observer.operations.find(
-            method, target, request.revision.name, self.outcome, self.code
-        )
-        if operation.durations is not None:
-            operation.durations.record(seconds)
-        context, spans = self.context, observer.spans
-        if spans is None or context is None or not context.flags & SAMPLED:
-            return
-        captures = observer.captures_content
-        spans.record(
-            encode_span(
-                context,
-                self._parent,
-                operation.shared,
-                self._start_ns,
-                seconds,
-                self._encode_own_attributes(method),
-                has_failed=operation.has_failed,
-                message=mask(self.message)[:MAX_TEXT] if captures else "",
-            )
-        )
-
-    def _encode_own_attributes(self, method: str) -> bytes:
-        """Encode the attributes and links that differ between requests."""
-        request = self._request
-        own = _REQUEST_ID.encode(str(request.id)[:MAX_TEXT])
-        own += encode_client_address(request.connection.address)
-        if self._http is not None:
-            own += self._http.link
+    def _encode_own(self, request: Request) -> bytes:
+        """Encode what few requests have: links, session, URI of a resource, content."""
+        own, method, params = b"", request.method, request.params
+        if self.http is not None:
+            own += self.http.link
             if not request.revision.is_modern:
-                own += self._http.session
-        if method in _RESOURCE_METHODS and type(uri := request.params.get("uri")) is str:
+                own += self.http.session
+        if method in _RESOURCE_METHODS and type(uri := params.get("uri")) is str:
             own += _RESOURCE_URI.encode(mask(uri)[:MAX_TEXT])
-        if self.observer.captures_content and method == "tools/call":
-            own += _ARGUMENTS.encode(_format_content(request.params.get("arguments", {})))
+        if not self.observer.captures_content:
+            return own
+        if method == "tools/call":
+            own += _ARGUMENTS.encode(_format_content(params.get("arguments", {})))
             if self.result is not None and self.outcome == "ok":
                 own += _RESULT.encode(_format_content(self.result))
+        if self.message and classify_error(self.outcome, self.code):
+            own += encode_message(mask(self.message)[:MAX_TEXT])
         return own
 
-    def _log(self, seconds: float) -> None:
+    def _log(self, request: Request, seconds: float) -> None:
         """Log one line: at info for a call, at debug for other requests."""
-        request = self._request
         level = "info" if request.method in _CALLS else "debug"
         if not is_logged(level):
             return
         method, target = self.observer.name_of(request)
-        context = self.context or self._parent
+        context = self.context or self.parent
         log(
             level,
             f"{method} {target}".rstrip(),
@@ -234,7 +235,7 @@ class Observation:
         if changing is None:
             return
         name, operation, arguments = changing
-        context = self.context or self._parent
+        context = self.context or self.parent
         entry: JsonObject = {
             "principal": request.principal,
             "client": request.connection.address,
@@ -274,17 +275,39 @@ class RequestObserver:
         self.logs_calls = logs_calls
         self.captures_content = captures_content
         self.exports = spans is not None or metrics is not None
+        # The exporter then draws the ids of traces, unless a request to the API needs them before.
+        self._needs_no_context = spans is None or (
+            spans.samples_roots and not logs_calls and audit is None
+        )
+        self.queue = None if spans is None else spans.queue
         self.operations = OperationTable(transport, metrics)
+        self.known: dict[tuple[str, Any, str, str, int], Operation] = {}
+        """Operations by method, name, revision, outcome and code of requests."""
         self.attempts = AttemptTable(metrics)
 
     def begin(self, request: Request) -> Observation:
         """Begin the observation of a request."""
-        return Observation(self, request)
+        params, parent = request.params, None
+        if type(params) is dict and "_meta" in params:  # nothing is checked yet
+            meta = params["_meta"]
+            if type(meta) is dict and "traceparent" in meta:
+                parent = parse_trace_context(meta["traceparent"], meta.get("tracestate"))
+        if parent is None and self._needs_no_context:
+            return Observation(self, time_ns(), perf_counter(), _http.get())
+        context = None if self.spans is None else self._begin_span(self.spans, parent, request)
+        return Observation(self, time_ns(), perf_counter(), _http.get(), parent, context)
 
-    def enter_http(self, traceparent: str | None, tracestate: str | None, session: str) -> None:
-        """Set the HTTP request whose messages are received next, in this task."""
-        if traceparent or session:
-            link = parse_trace_context(traceparent, tracestate)
+    def enter_http(self, fields: Mapping[bytes, bytes]) -> None:
+        """Set the HTTP request whose messages are received next, in this task.
+
+        `fields` are its header fields, by lower-case name.
+        """
+        if b"traceparent" in fields or b"mcp-session-id" in fields:
+            parent, state, session = (
+                fields[name].decode("latin-1").strip(" \t") if name in fields else ""
+                for name in (b"traceparent", b"tracestate", b"mcp-session-id")
+            )
+            link = parse_trace_context(parent, state)
             # The id of a session without authorization is a secret: only its hash is recorded.
             _http.set(
                 HttpContext(
@@ -313,17 +336,25 @@ class RequestObserver:
             http = _http.get()
             if http is not None:
                 own += http.link if session is None else http.link + http.session
-            self.spans.record(encode_span(context, None, operation.shared, time_ns(), 0.0, own))
+            self.spans.queue.add((context, None, operation.shared, time_ns(), 0.0, None, own))
 
-    def begin_span(self, parent: SpanContext | None, request: Request) -> SpanContext | None:
-        """Return the context of the span of a request; None without tracing."""
-        if self.spans is None:
-            return None
-        if not self.spans.reads_names:
-            return self.spans.begin(parent, SERVER)
+    def _begin_span(
+        self, spans: Spans, parent: SpanContext | None, request: Request
+    ) -> SpanContext:
+        if not spans.reads_names:
+            return spans.begin(parent, SERVER)
         method, target = self.name_of(request)
         name = f"{method} {target}" if target else method
-        return self.spans.begin(parent, SERVER, name, describe_operation(method, target, "", "", 0))
+        return spans.begin(parent, SERVER, name, describe_operation(method, target, "", "", 0))
+
+    def describe(self, request: Request, key: tuple[str, Any, str, str, int]) -> Operation:
+        """Return the operation of a key that is not in `known`, and add it if it is bounded."""
+        method, target = self.name_of(request)
+        operation = self.operations.find(method, target, *key[2:])
+        # Other names are the client's invention: there is no end of them.
+        if (method, target) == key[:2] and len(self.known) < MAX_OPERATIONS:
+            self.known[key] = operation
+        return operation
 
     def name_of(self, request: Request) -> tuple[str, str]:
         """Return the method of a request and its tool or prompt; "" if the server has none.
@@ -375,11 +406,3 @@ def _hash(text: str) -> str:
 def _format_content(value: Any) -> str:
     """Return recorded arguments or results as JSON, masked and bounded."""
     return mask(json.dumps(value, ensure_ascii=False))[:MAX_CONTENT]
-
-
-def _read_parent(params: Any) -> SpanContext | None:
-    """Return the trace context in `_meta` of a request, whose parameters are not checked yet."""
-    meta = params.get("_meta") if type(params) is dict else None
-    if type(meta) is not dict or "traceparent" not in meta:
-        return None
-    return parse_trace_context(meta["traceparent"], meta.get("tracestate"))

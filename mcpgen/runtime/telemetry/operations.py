@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mcpgen.runtime.telemetry.metrics import DurationSeries, Metrics
 
 MAX_OPERATIONS: Final = 2048
+MAX_WAITING: Final = 256  # durations of an operation before they are aggregated
 _NOT_FOUND: Final = -32002  # of older revisions: the client asked for something unknown
 _CLIENT_ADDRESS: Final = TextAttribute("client.address")
 
@@ -21,7 +22,6 @@ class Operation(NamedTuple):
 
     shared: bytes  # name, kind and attributes of the span, encoded
     durations: DurationSeries | None  # None without metrics
-    has_failed: bool
 
 
 class OperationTable:
@@ -43,9 +43,8 @@ class OperationTable:
         name = f"{method} {target}" if target else method
         metrics = self._metrics
         return Operation(
-            encode_shared(name, SERVER, attributes),
+            encode_shared(name, SERVER, attributes, has_failed=bool(error_type)),
             None if metrics is None else metrics.operations.get_series(attributes),
-            bool(error_type),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from mcpgen.runtime.process.log import describe_error, log
 from mcpgen.runtime.telemetry.environment import read_number
@@ -14,37 +14,45 @@ _DEFAULT_QUEUE_SIZE: Final = 2048
 _DEFAULT_BATCH_SIZE: Final = 512
 _DEFAULT_DELAY_MS: Final = 5000
 
+Span = TypeVar("Span")
 
-class SpanQueue:
+
+class SpanQueue(Generic[Span]):
     """Batching span processor (OpenTelemetry, Trace SDK, "Batching processor").
 
     The SDK's own costs several times as much for each span. `OTEL_BSP_MAX_QUEUE_SIZE`,
     `OTEL_BSP_MAX_EXPORT_BATCH_SIZE` (spans) and `OTEL_BSP_SCHEDULE_DELAY` (milliseconds) apply.
     """
 
-    def __init__(self, export: Callable[[Sequence[bytes]], None]) -> None:
-        """Start the thread, which calls `export` with encoded spans, oldest first."""
+    def __init__(self, export: Callable[[Sequence[Span]], None]) -> None:
+        """Start the thread, which calls `export` with spans, oldest first."""
         self._export = export
         self._max_size = read_number("OTEL_BSP_MAX_QUEUE_SIZE", _DEFAULT_QUEUE_SIZE)
         batch_size = read_number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", _DEFAULT_BATCH_SIZE)
-        self._batch_size = min(batch_size, self._max_size)
+        self.batch_size = min(batch_size, self._max_size)
         self._delay_seconds = read_number("OTEL_BSP_SCHEDULE_DELAY", _DEFAULT_DELAY_MS) / 1000
-        self._spans: deque[bytes] = deque()
+        self.waiting: deque[Span] = deque()
         self._dropped = 0
         self._is_stopping = False
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, name="spans-export", daemon=True)
         self._thread.start()
 
-    def add(self, span: bytes) -> None:
-        """Add an encoded span; drop it if the queue is full."""
-        spans = self._spans
-        size = len(spans)
-        if size >= self._max_size:
+    def add(self, span: Span) -> None:
+        """Add a span; drop it if the queue is full."""
+        self.waiting.append(span)
+        if len(self.waiting) >= self.batch_size:
+            self.handle_batch()
+
+    def handle_batch(self) -> None:
+        """Wake the exporter, or drop the newest span if too many wait.
+
+        It must be called after a span was added to at least `batch_size - 1` others.
+        """
+        if len(self.waiting) > self._max_size:
+            self.waiting.pop()
             self._dropped += 1
-            return
-        spans.append(span)
-        if size + 1 >= self._batch_size and not self._wake.is_set():
+        elif not self._wake.is_set():
             self._wake.set()
 
     def shut_down(self) -> None:
@@ -59,14 +67,14 @@ class SpanQueue:
             self._wake.clear()
             if not is_full:
                 self._export_batch()
-            while len(self._spans) >= self._batch_size:
+            while len(self.waiting) >= self.batch_size:
                 self._export_batch()
-        while self._spans:
+        while self.waiting:
             self._export_batch()
 
     def _export_batch(self) -> None:
-        spans = self._spans
-        batch = [spans.popleft() for _ in range(min(len(spans), self._batch_size))]
+        spans = self.waiting
+        batch = [spans.popleft() for _ in range(min(len(spans), self.batch_size))]
         try:
             if batch:
                 self._export(batch)

@@ -12,7 +12,13 @@ from opentelemetry.trace import SpanContext as SdkContext
 from opentelemetry.trace.span import TraceFlags
 
 from mcpgen.runtime.telemetry.export_session import make_session
-from mcpgen.runtime.telemetry.otlp import Attributes, encode_request, encode_resource
+from mcpgen.runtime.telemetry.otlp import (
+    Attributes,
+    SpanRecord,
+    encode_request,
+    encode_resource,
+    encode_spans,
+)
 from mcpgen.runtime.telemetry.span_queue import SpanQueue
 from mcpgen.runtime.telemetry.trace_context import (
     SAMPLED,
@@ -42,7 +48,7 @@ class EncodedSpanExporter(OTLPSpanExporter):
         self._encoded_resource = encode_resource(resource.attributes)
 
     def export_encoded(self, spans: Sequence[bytes]) -> None:
-        """Send spans (`encode_span`). The client logs failures."""
+        """Send spans (`encode_spans`). The client logs failures."""
         self._client.export(encode_request(self._encoded_resource, spans))
 
 
@@ -55,16 +61,15 @@ class Spans:
         self._sampler = sampler
         self._follows_parent = sampler is sampling.DEFAULT_ON
         self._samples_all = sampler is sampling.ALWAYS_ON
-        self._samples_roots = self._follows_parent or self._samples_all
+        self.samples_roots = self._follows_parent or self._samples_all
+        """Whether every span without a parent is recorded, so that its ids can be drawn later."""
         self.reads_names = type(sampler).__module__ != sampling.__name__
         """Whether the sampler may read names and attributes. Those of the SDK do not."""
         is_ratio = type(sampler) is sampling.TraceIdRatioBased
         self._bound: int | None = sampler.bound if is_ratio else None
         self._contexts = ContextSource()
         self._exporter: Any = EncodedSpanExporter(resource)
-        self._queue = SpanQueue(self._exporter.export_encoded)
-        self.record = self._queue.add
-        """Queue a span (`encode_span`) for export; drop it if the queue is full."""
+        self.queue: SpanQueue[SpanRecord] = SpanQueue(self._export)
 
     def begin(
         self, parent: SpanContext | None, kind: int, name: str = "", attributes: Attributes = ()
@@ -75,7 +80,7 @@ class Spans:
         """
         if parent is None:
             ids = self._contexts.draw_root()
-            is_sampled = self._samples_roots or self._decide(None, ids[0], kind, name, attributes)
+            is_sampled = self.samples_roots or self._decide(None, ids[0], kind, name, attributes)
             return make_root(ids, is_sampled=is_sampled)
         if self._follows_parent or not (parent.is_remote or self.reads_names):
             is_sampled = bool(parent.flags & SAMPLED)
@@ -105,9 +110,12 @@ class Spans:
         )
         return bool(result.decision.is_sampled())
 
+    def _export(self, records: Sequence[SpanRecord]) -> None:
+        self._exporter.export_encoded(encode_spans(records, self._contexts.draw_roots))
+
     def shut_down(self) -> None:
         """Export the queued spans, and stop."""
-        self._queue.shut_down()
+        self.queue.shut_down()
         self._exporter.shutdown()
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import struct
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct
 
 SAMPLED: Final = 1
 _RANDOM: Final = 2  # W3C Trace Context, level 2: the trace id is random
+NEW_ROOT: Final = SAMPLED | _RANDOM  # the flags of a new trace that is recorded
 _MAX_STATE: Final = 512  # characters; section 3.3.1.5
 _PARENT: Final = re.compile(
     r"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?"
@@ -76,7 +78,11 @@ class ContextSource:
             try:  # another thread may have taken the last ids
                 return self._roots.pop()
             except IndexError:
-                self._roots.extend(_ROOT.iter_unpack(_draw_ids(16, 8)))
+                self._roots.extend(self.draw_roots(_IDS))
+
+    def draw_roots(self, count: int) -> Iterator[tuple[bytes, bytes]]:
+        """Return the ids of so many new traces, each with that of its first span."""
+        return _ROOT.iter_unpack(_draw_ids(count, 16, 8))
 
     def make_child(self, parent: SpanContext, *, is_sampled: bool) -> SpanContext:
         """Return the context of a span whose parent is given."""
@@ -84,7 +90,7 @@ class ContextSource:
             try:
                 (span_id,) = self._spans.pop()
             except IndexError:
-                self._spans.extend(_SPAN.iter_unpack(_draw_ids(8)))
+                self._spans.extend(_SPAN.iter_unpack(_draw_ids(_IDS, 8)))
             else:
                 flags = parent.flags & _RANDOM | is_sampled
                 return SpanContext(parent.trace_id, span_id, flags, parent.state)
@@ -93,18 +99,17 @@ class ContextSource:
 def make_root(ids: tuple[bytes, bytes], *, is_sampled: bool) -> SpanContext:
     """Return the context of the first span of a trace, from `ContextSource.draw_root`."""
     trace_id, span_id = ids
-    flags = _RANDOM | SAMPLED if is_sampled else _RANDOM
-    return SpanContext(trace_id, span_id, flags)
+    return SpanContext(trace_id, span_id, NEW_ROOT if is_sampled else _RANDOM)
 
 
-def _draw_ids(*sizes: int) -> bytes:
-    """Return random ids of these sizes, `_IDS` times.
+def _draw_ids(count: int, *sizes: int) -> bytes:
+    """Return random ids of these sizes, `count` times.
 
     The first bit of each is 1, since an id must not be zero. The last 56 bits of the id of a trace
     are random (W3C Trace Context, level 2, section 4.3.4).
     """
     size = sum(sizes)
-    ids = bytearray(os.urandom(size * _IDS))
+    ids = bytearray(os.urandom(size * count))
     start = 0
     for part in sizes:
         ids[start::size] = ids[start::size].translate(_SET_FIRST_BIT)

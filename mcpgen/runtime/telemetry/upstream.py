@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from mcpgen.runtime.process.log import mask
 from mcpgen.runtime.telemetry.attempts import FULL_URL, MAX_URL, identify_server
-from mcpgen.runtime.telemetry.otlp import CLIENT, encode_attributes, encode_span
+from mcpgen.runtime.telemetry.otlp import CLIENT, encode_attributes
 from mcpgen.runtime.telemetry.trace_context import SAMPLED
 from mcpgen.runtime.upstream.errors import UpstreamError
 from mcpgen.runtime.upstream.http.messages import HttpRequest
@@ -92,9 +92,9 @@ class ObservedSender:
 
     def _begin_span(self, spans: Spans, method: str, url: str) -> SpanContext:
         if not spans.reads_names:
-            return spans.begin(self._observation.context, CLIENT)
+            return spans.begin(self._observation.find_context(), CLIENT)
         server = identify_server(method, url)
-        return spans.begin(self._observation.context, CLIENT, method, server)
+        return spans.begin(self._observation.find_context(), CLIENT, method, server)
 
     def _record_span(
         self,
@@ -113,17 +113,8 @@ class ObservedSender:
         if resends:
             own += encode_attributes((("http.request.resend_count", resends),))
         if observer.spans is not None:
-            observer.spans.record(
-                encode_span(
-                    context,
-                    observation.context,
-                    attempt.shared,
-                    start_ns,
-                    seconds,
-                    own,
-                    has_failed=attempt.has_failed,
-                )
-            )
+            parent, shared = observation.context, attempt.shared
+            observer.spans.queue.add((context, parent, shared, start_ns, seconds, None, own))
 
 
 def _add_trace_context(request: HttpRequest, context: SpanContext) -> HttpRequest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from requests import Request
 
 from mcpgen.runtime.telemetry.export_session import ExportSession, make_session
 
@@ -66,3 +67,26 @@ def test_a_credential_provider_makes_the_session(
     assert isinstance(make_session(), ExportSession)
     monkeypatch.setenv(f"OTEL_PYTHON_EXPORTER_OTLP_HTTP_{kind}CREDENTIAL_PROVIDER", "own")
     assert make_session() is None
+
+
+def prepare(session: ExportSession, body: bytes, url: str = URL) -> tuple[object, dict[str, str]]:
+    headers = {"api-key": "secret", "content-type": "application/x-protobuf"}
+    prepared = session.prepare_request(Request("POST", url, headers=headers, data=body))
+    assert prepared.url == url
+    return prepared.body, {name.lower(): value for name, value in prepared.headers.items()}
+
+
+def test_a_further_request_differs_from_the_first_by_its_body_alone() -> None:
+    session, other = ExportSession(), ExportSession()
+    prepare(session, b"first")
+    for body in (b"a longer body", b"x"):
+        assert prepare(session, body) == prepare(other, body)
+        other = ExportSession()
+    assert prepare(session, b"x", f"{URL}/other")[0] == b"x"
+
+
+def test_a_cookie_of_the_collector_is_sent() -> None:
+    session = ExportSession()
+    prepare(session, b"first")
+    session.cookies.set("node", "2")
+    assert prepare(session, b"second")[1]["cookie"] == "node=2"

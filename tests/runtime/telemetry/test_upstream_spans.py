@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 from typing import Any
 
@@ -63,7 +64,7 @@ async def send(client: ApiClient, owner: Request, rules: RequestRules = RULES) -
         )
     finally:
         if owner.observation is not None:
-            owner.observation.end()
+            owner.observation.end(owner)
 
 
 def client_spans(receiver: OtlpReceiver, count: int) -> list[Span]:
@@ -107,6 +108,19 @@ def test_each_attempt_has_a_span_with_the_attributes_of_the_conventions(
     bounds = receiver.metrics["http.client.request.duration"].histogram.data_points[0]
     assert list(bounds.explicit_bounds)[:3] == [0.005, 0.01, 0.025]
     check_all(receiver)
+
+
+def test_the_attempts_of_a_new_trace_are_below_the_span_of_its_request(
+    make_observer: MakeObserver, receiver: OtlpReceiver
+) -> None:
+    owner = Peer("2026-07-28", definition(observer=make_observer())).call()
+    run(send(make_client(FakeUpstream((BUSY, OK))), owner))
+    spans = client_spans(receiver, 2)
+    server = receiver.wait_for_span("tools/call tool_0")
+    assert server.parent_id == ""
+    assert {(span.trace_id, span.parent_id) for span in spans} == {
+        (server.trace_id, server.span_id)
+    }
 
 
 def test_arguments_are_not_in_the_url_of_a_span(
@@ -189,6 +203,23 @@ def test_without_an_observer_requests_are_sent_as_they_are() -> None:
     assert owner.observation is None
     run(send(make_client(upstream), owner))
     assert "traceparent" not in dict(upstream.only_request.headers)
+
+
+def test_an_answered_request_needs_no_garbage_collector(make_observer: MakeObserver) -> None:
+    def count_requests() -> int:
+        return sum(type(it) is Request for it in gc.get_objects())
+
+    peer = Peer("2026-07-28", definition(observer=make_observer()))
+    gc.collect()
+    gc.disable()
+    try:
+        before = count_requests()
+        for _ in range(10):
+            peer.call().succeed(ToolResult(()))
+        peer.events.clear()
+        assert count_requests() == before
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("is_on", [False, True])

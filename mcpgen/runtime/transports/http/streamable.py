@@ -263,11 +263,7 @@ class StreamableHttp:
             body = await exchange.read_body(self._max_message_bytes)
         message = self._decode_body(body)
         if self._definition.observer is not None:
-            self._definition.observer.enter_http(
-                exchange.text(b"traceparent"),
-                exchange.text(b"tracestate"),
-                exchange.text(b"mcp-session-id") or "",
-            )
+            self._definition.observer.enter_http(exchange.fields)
         if self._authorization is not None:
             self._authorization.check_call(exchange, message)
         caller, calls = exchange.address, _count_calls(message)
