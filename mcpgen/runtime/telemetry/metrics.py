@@ -30,8 +30,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
 from mcpgen.runtime.process.log import describe_error, log
 from mcpgen.runtime.telemetry.environment import read_number
-from mcpgen.runtime.telemetry.operations import MAX_WAITING
-from mcpgen.runtime.telemetry.otlp import Attributes
+from mcpgen.runtime.telemetry.otlp import MAX_WAITING, Attributes
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource

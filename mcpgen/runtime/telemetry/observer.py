@@ -21,7 +21,6 @@ from mcpgen.runtime.protocol.versions import REVISIONS
 from mcpgen.runtime.telemetry.attempts import AttemptTable
 from mcpgen.runtime.telemetry.operations import (
     MAX_OPERATIONS,
-    MAX_WAITING,
     Operation,
     OperationTable,
     classify_error,
@@ -29,6 +28,7 @@ from mcpgen.runtime.telemetry.operations import (
     encode_client_address,
 )
 from mcpgen.runtime.telemetry.otlp import (
+    MAX_WAITING,
     SERVER,
     Attributes,
     TextAttribute,

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from mcpgen.runtime.telemetry.metrics import DurationSeries, Metrics
 
 MAX_OPERATIONS: Final = 2048
-MAX_WAITING: Final = 256  # durations of an operation before they are aggregated
 _NOT_FOUND: Final = -32002  # of older revisions: the client asked for something unknown
 _CLIENT_ADDRESS: Final = TextAttribute("client.address")
 

@@ -20,6 +20,7 @@ _IS_REMOTE: Final = 0x200
 _ERROR: Final = b"\x18\x02"  # Status.code = STATUS_CODE_ERROR
 _FIXED: Final = struct.Struct("<H16sH8sBQBQHI")
 """Fields 1 and 2 (ids), 7 and 8 (times, fixed64), and 16 (flags, fixed32)."""
+MAX_WAITING: Final = 256  # durations of an operation before they are aggregated
 _MAX_BYTE: Final = 0x80  # a length below it is encoded as one byte
 
 Attributes = tuple[tuple[str, Any], ...]

@@ -7,7 +7,7 @@ from bisect import bisect_left
 import pytest
 
 from mcpgen.runtime.telemetry.metrics import MCP_BOUNDS, DurationSeries
-from mcpgen.runtime.telemetry.operations import MAX_WAITING
+from mcpgen.runtime.telemetry.otlp import MAX_WAITING
 
 VALUES = [0.0, *MCP_BOUNDS, 0.0101, 0.3, 299.9, 300.1, 9000.0]
 
