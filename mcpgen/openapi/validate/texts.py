@@ -58,13 +58,19 @@ def find_suspicious_texts(root: JsonObject) -> Iterator[TextFinding]:
             inner = _FIELDS.get(key, "description") if isinstance(key, str) else field
             if isinstance(value, str):
                 if key in _PROSE:
-                    yield from _report(search(value, inner), value, (path, key))
-                else:
+                    if signals := search(value, inner):
+                        yield from _report(signals, value, (path, key))
+                elif not _is_plain(value):
                     yield from _report(find_hidden_characters(value, inner), value, (path, key))
             elif isinstance(value, (dict, list)):
                 pending.append((value, (path, key), inner))
-            if isinstance(key, str):
+            if isinstance(key, str) and not _is_plain(key):
                 yield from _report(find_hidden_characters(key, "property"), key, (path, key))
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether nothing can be hidden in a text, without a search of it."""
+    return text.isascii() and text.isprintable()
 
 
 def _report(signals: Iterable[TextSignal], text: str, path: Path) -> Iterator[TextFinding]:

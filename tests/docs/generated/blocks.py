@@ -17,6 +17,7 @@ from tests.docs.generated.keys import key_tables
 from tests.docs.generated.lint import lint_clients, lint_rules
 from tests.docs.generated.requirements import requirement_tables
 from tests.docs.generated.server_settings import setting_tables
+from tests.docs.generated.validation import validation
 
 BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "commands": command_reference,
@@ -30,6 +31,7 @@ BLOCKS: Final[dict[str, Callable[[], str]]] = {
     "server-help": server_help,
     "server-settings": setting_tables,
     "tests-file-keys": lambda: key_tables(CasesFile, level="##"),
+    "validation": validation,
     "validator-disagreements": disagreement_table,
     "validator-findings": finding_table,
     "workspace-keys": lambda: key_tables(WorkspaceFile, level="##"),
