@@ -7,15 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from typing import Any
 
 import pytest
 
+from mcpgen.factory.validate.checks import stdio
+from mcpgen.factory.validate.probe import Knowledge, Probe, ProbeOptions
+from mcpgen.factory.validate.verdicts import Verdict
+from mcpgen.factory.wire.frames import Recording
+from mcpgen.factory.wire.targets import Target
 from tests.validate.check import check_correct, find_false_findings
 from tests.validate.correct import unusual
 from tests.validate.correct.table import EXAMPLE, MINIMAL, TYPESCRIPT_SDKS, Correct
 from tests.validate.correct.table import unusual as command_of
 from tests.validate.examine import examine, serve
-from tests.validate.servers.core import LEGACY, MODERN, RpcError
+from tests.validate.servers.core import INVALID_REQUEST, LEGACY, MODERN, Ask, RpcError
 from tests.validate.servers.features import Server
 from tests.validate.servers.http import (
     EVENTS,
@@ -36,6 +42,24 @@ UNUSUAL = [
     if inspect.isclass(server) and server.__module__ == unusual.__name__
     if issubclass(server, Server)
 ]
+
+TRUE_FINDINGS = {  # of unusual servers, which break a SHOULD
+    "ErrorsAsText": {"unknown-tool-code": "an unknown tool is a protocol error"},
+}
+
+
+class LongTools(unusual.LongTools, HttpServer):
+    """Over HTTP, a list of tools in many packets."""
+
+
+class UnknownNotificationsRefused(HttpServer):
+    """Refuses to accept notifications that it does not know, alone and in batches."""
+
+    async def post_legacy(self, request: Any, connection: Any, message: Any) -> Any:
+        sent = message if isinstance(message, list) else [message]
+        if any(it.get("method", "").startswith("notifications/mcpgen") for it in sent):
+            return self.make_refusal(400, RpcError(INVALID_REQUEST, "unknown notification"))
+        return await super().post_legacy(request, connection, message)
 
 
 class EventStreams(HttpServer):
@@ -75,6 +99,39 @@ class PolledStreams(HttpServer):
             await connection.wait(asyncio.Event())
 
 
+def test_the_time_of_the_start_is_not_counted_as_that_of_the_exit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stdio, "_EXIT_SECONDS", 1.0)
+
+    async def check() -> Verdict:
+        target = Target(command=command_of("SlowStart"))
+        probe = Probe(target, MODERN, "stdio", Recording(), ProbeOptions(), Knowledge())
+        return (await stdio.ACTIVE["exit-at-end-of-input"](probe)).verdict
+
+    assert asyncio.run(check()) is Verdict.PASS
+
+
+class AsksOnGetStream(HttpServer):
+    """Sends its requests on the stream that the client opens with GET."""
+
+    def route(self, message: Any, stream: Any, session: Any) -> None:
+        streams = session.listening[-1:] if isinstance(message, Ask) else [stream]
+        for each in streams:
+            each.add(message)
+
+
+def test_requests_on_the_stream_of_get_are_answered() -> None:
+    async def check() -> Verdict:
+        async with serve(__name__, AsksOnGetStream, "http") as target:
+            examined = await examine(target, "http", LEGACY[-1])
+        assert examined.findings == {}
+        verdicts = {it.requirement.id: it.outcome.verdict for it in examined.validation.results}
+        return verdicts["elicitation-shape"]
+
+    assert asyncio.run(check()) is Verdict.PASS
+
+
 @pytest.mark.parametrize(
     ("server", "transport"),
     [
@@ -84,6 +141,8 @@ class PolledStreams(HttpServer):
         (EventStreams, "http"),
         (RefusesOriginsAsErrors, "http"),
         (PolledStreams, "http"),
+        (LongTools, "http"),
+        (UnknownNotificationsRefused, "http"),
     ],
 )
 def test_the_base_server_has_the_full_score(server: type[Server], transport: str) -> None:
@@ -115,10 +174,16 @@ def check_stdio(rows: list[tuple[Correct, str]]) -> dict[str, list[str]]:
     return asyncio.run(check())
 
 
+def make_row(name: str, revision: str) -> Correct:
+    """Return the row of an unusual server, which has no finding unless one is known."""
+    findings = TRUE_FINDINGS.get(name, {})
+    return Correct(name, command_of(name), (revision,), 90 if findings else 100, findings)
+
+
 @pytest.mark.parametrize("revision", [LEGACY[-1], MODERN])
 def test_what_is_unusual_and_allowed_is_no_finding(revision: str) -> None:
     rows = [
-        (Correct(server.__name__, command_of(server.__name__), (revision,)), revision)
+        (make_row(server.__name__, revision), revision)
         for server in UNUSUAL
         if revision in server.revisions
     ]

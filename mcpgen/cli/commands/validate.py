@@ -187,7 +187,7 @@ def _finish(
     found = list(report.iterate_findings(validation))
     printer.fact(
         target=validation.target,
-        revisions={name: report.format_score(score) for name, score in scores.items()},
+        revisions=report.format_revisions(validation),
         unsupported=validation.unsupported,
         undecided=report.format_undecided(validation),
         findings=[report.format_finding(result) for result in found],

@@ -106,6 +106,16 @@ def severity(requirement: Requirement) -> str:
     return "error" if requirement.level == "must" else "warning"
 
 
+def format_revisions(validation: Validation) -> dict[str, JsonObject]:
+    """Return the score of each examined revision and what it took, for `--json`."""
+    found = {}
+    for revision, score in compute_scores(validation).items():
+        exchange = validation.exchanges[revision]
+        took = {"requests": exchange.requests, "seconds": round(exchange.seconds, 1)}
+        found[revision] = {**format_score(score), **took}
+    return found
+
+
 def format_score(score: Score) -> JsonObject:
     """Return the score of a revision for `--json`."""
     return {

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from mcpgen.factory.validate.checks.table import ACTIVE, PASSIVE, PREPARATIONS
@@ -25,7 +26,7 @@ from mcpgen.factory.wire.connection import (
     UnauthorizedError,
     UnreachableError,
 )
-from mcpgen.factory.wire.frames import Recording
+from mcpgen.factory.wire.frames import Frame, Recording
 from mcpgen.factory.wire.session import REVISIONS
 from mcpgen.factory.wire.targets import Target
 from mcpgen.jsonschema.types import JsonObject
@@ -34,6 +35,7 @@ CHECK_SECONDS: Final = 40.0
 EXAMINATION_SECONDS: Final = 120.0  # of one revision; a server that answers needs a tenth of it
 _TOO_LATE: Final = leave_untested(f"not begun within {EXAMINATION_SECONDS:g} seconds")
 _MAX_EVIDENCE: Final = 6
+_LAST_SENT: Final = 2  # messages before a lost connection, as evidence
 _AT_ONCE: Final = 2  # revisions over stdio, each with processes of its own
 # What reading a message of unknown shape can raise.
 _MALFORMED = (LookupError, TypeError, ValueError, AttributeError)
@@ -50,6 +52,17 @@ class Result:
     evidence: Sequence[Mapping[str, object]] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What the examination of one revision took: messages sent to the server, and seconds."""
+
+    requests: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: Exchange) -> Exchange:
+        return Exchange(self.requests + other.requests, self.seconds + other.seconds)
+
+
 @dataclass(slots=True)
 class Validation:
     """All results of a run. `trouble` says why a server could not be examined."""
@@ -57,6 +70,7 @@ class Validation:
     target: str
     results: list[Result] = field(default_factory=list)
     capabilities: dict[str, JsonObject] = field(default_factory=dict)  # of the server, by revision
+    exchanges: dict[str, Exchange] = field(default_factory=dict)  # over all transports
     unsupported: dict[str, str] = field(default_factory=dict)  # revision: how it was declined
     trouble: str = ""
     trouble_kind: str = ""  # "unreachable" or "unauthorized"
@@ -102,6 +116,8 @@ async def validate(
                     validation.results += results
                 for revision, examination in examinations.items():
                     validation.capabilities[revision] = examination.probe.capabilities
+                    earlier = validation.exchanges.get(revision, Exchange())
+                    validation.exchanges[revision] = earlier + examination.exchange
     except UnreachableError as error:
         validation.trouble, validation.trouble_kind = str(error), "unreachable"
     except UnauthorizedError as error:
@@ -129,12 +145,21 @@ class _Examination:
             it for it in read_requirements().requirement if it.covers(revision, transport)
         ]
         self._results: list[Result] = []
+        self._seconds = 0.0
+
+    @property
+    def exchange(self) -> Exchange:
+        """What the examination took."""
+        sent = sum(not frame.is_received for frame in self._recording.frames)
+        return Exchange(sent, self._seconds)
 
     async def run(self, gate: asyncio.Semaphore, progress: Callable[[str], None]) -> list[Result]:
         """Run active checks as soon as `gate` opens, then passive ones on all frames."""
         async with gate:
             progress(f"{self.probe.revision} over {self.probe.transport}")
+            began = asyncio.get_running_loop().time()
             await self._exchange()
+            self._seconds = asyncio.get_running_loop().time() - began
         self._examine_frames()
         return self._results
 
@@ -197,11 +222,18 @@ class _Examination:
         except TimeoutError:
             return cannot_decide(f"not decided within {CHECK_SECONDS:g} seconds")
         except (ConnectionLostError, UnreachableError) as error:
-            return Outcome(Verdict.ERROR, f"the connection was lost: {error}")
+            return Outcome(
+                Verdict.ERROR, f"the connection was lost: {error}", self._list_last_sent()
+            )
         except UnauthorizedError:
             return leave_untested("the server requires credentials for this request")
         except _MALFORMED as error:
             return _unreadable(error)
+
+    def _list_last_sent(self) -> list[Frame]:
+        """Return the last messages that were sent, oldest first."""
+        sent = (it for it in reversed(self._recording.frames) if not it.is_received)
+        return list(islice(sent, _LAST_SENT))[::-1]
 
     def _add(self, requirement: Requirement, outcome: Outcome) -> None:
         evidence = self._recording.evidence(outcome.evidence[:_MAX_EVIDENCE])

@@ -37,6 +37,7 @@ class Pending:
         self.request = request
         self.head: HttpHead | None = None
         self.body: bytes = b""  # of an HTTP response that is not an event stream
+        self.bare: Frame | None = None  # an HTTP response whose body is not the response
         self.stream: asyncio.Task[None] | None = None  # reads the HTTP response
         self.events: list[Event] = []  # of an HTTP response that is an event stream
         self.resumed = 0  # how often the stream was resumed

@@ -167,7 +167,7 @@ class HttpConnection(Connection):
             http=HttpHead(method, address, as_headers(sent)),
         )
         self.recording.add(request)
-        received = b""
+        received = bytearray()
         is_complete = False
         try:
             async with asyncio.timeout(timeout_seconds):
@@ -178,21 +178,17 @@ class HttpConnection(Connection):
             raise ConnectionLostError(f"{method} {address}: {error or 'no response'}") from None
         try:
             async with asyncio.timeout(timeout_seconds):
-                async for chunk in response.content.iter_any():
-                    received += chunk
-                    if len(received) > MAX_FRAME_BYTES:
-                        break
-                else:
-                    is_complete = True
+                is_complete = await _read_body(response, received)
         except (ClientError, TimeoutError):
             is_complete = False
         finally:
             response.close()
-        message, fault = decode(received) if received else (None, "")
+        body = bytes(received)
+        message, fault = decode(body) if body else (None, "")
         frame = Frame(
             "received",
             0.0,
-            received,
+            body,
             message,
             fault,
             request,
@@ -340,11 +336,14 @@ class HttpConnection(Connection):
                 if event.data:
                     event.frame = self._receive_data(event.data.encode(), pending)
             return
-        pending.body = await response.content.read(MAX_FRAME_BYTES)
+        received = bytearray()
+        await _read_body(response, received)
+        pending.body = bytes(received)
         frame = self.receive(pending.body, http=pending.head, stream=pending)
         # An error response may omit the id of a request that the server could not read.
         if "error" in frame.body and "id" not in frame.body:
             pending.resolve(frame)
+        pending.bare = frame
 
 
 def make_client() -> ClientSession:
@@ -353,6 +352,15 @@ def make_client() -> ClientSession:
 
     timeout = ClientTimeout(total=None, connect=10.0)
     return ClientSession(cookie_jar=DummyCookieJar(), timeout=timeout)
+
+
+async def _read_body(response: ClientResponse, received: bytearray) -> bool:
+    """Append the body of a response, which may arrive in many parts; return whether it ended."""
+    async for chunk in response.content.iter_any():
+        received += chunk
+        if len(received) > MAX_FRAME_BYTES:
+            return False
+    return True
 
 
 def head_of(response: ClientResponse) -> HttpHead:

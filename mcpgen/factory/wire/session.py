@@ -32,11 +32,15 @@ Answer = Callable[[JsonObject], JsonObject]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A request with its response; `response` is None if there was none in time."""
+    """A request with its response; `response` is None if there was none in time.
+
+    `bare` is an HTTP response that came instead, with any body but the JSON-RPC response.
+    """
 
     request: Frame
     response: Frame | None
     head: HttpHead | None = None
+    bare: Frame | None = None
 
     @property
     def body(self) -> JsonObject:
@@ -76,7 +80,7 @@ class Reply:
     @property
     def frames(self) -> list[Frame]:
         """The request and the response, as evidence."""
-        return [self.request, *([self.response] if self.response is not None else [])]
+        return [it for it in (self.request, self.response or self.bare) if it is not None]
 
 
 class Session:
@@ -224,7 +228,7 @@ class Session:
             raise UnauthorizedError(pending.head.header("www-authenticate") or "")
         if response is None and self.connection.lost:
             raise ConnectionLostError(self.connection.lost)
-        return Reply(pending.request, response, pending.head)
+        return Reply(pending.request, response, pending.head, pending.bare)
 
     async def notify(self, method: str, params: JsonObject | None = None) -> Pending:
         """Send a notification; over HTTP, wait for its response."""

@@ -1,6 +1,13 @@
 """Faults of 2026-07-28 alone: `_meta`, results, cache hints, input requests, subscriptions."""
 
-from tests.validate.servers.core import INVALID_PARAMS, META, MODERN, RpcError
+from tests.validate.servers.core import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    META,
+    METHOD_NOT_FOUND,
+    MODERN,
+    RpcError,
+)
 from tests.validate.servers.features import READ_ONLY, Server, make_text
 
 
@@ -94,6 +101,13 @@ class ClientInfoRequired(Server):
         if META + "clientInfo" not in meta:
             raise RpcError(INVALID_PARAMS, "missing `clientInfo` in `_meta`")
         return call
+
+
+class ClientInfoInsteadOfCapabilities(ClientInfoRequired):
+    """Requires the optional `clientInfo`, and not the client's capabilities."""
+
+    def open_modern_call(self, message, meta, session):
+        return super().open_modern_call(message, {META + "clientCapabilities": {}, **meta}, session)
 
 
 class AnyVersionAccepted(Server):
@@ -244,6 +258,20 @@ class NoAcknowledgement(Server):
 
     def acknowledge(self, call, wanted):
         yield from ()
+
+
+class SubscriptionsRefused(Server):
+    """Declares that it sends changes, and refuses subscriptions."""
+
+    def subscriptions_listen(self, call):
+        raise RpcError(METHOD_NOT_FOUND, "unknown method")
+
+
+class CallsNeedHandshake(Server):
+    """Declares 2026-07-28, and refuses each call before `initialize`."""
+
+    def tools_call(self, call):
+        raise RpcError(INVALID_REQUEST, "initialize is required")
 
 
 class MessageBeforeAcknowledgement(Server):

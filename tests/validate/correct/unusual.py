@@ -1,6 +1,7 @@
 """Correct servers that do what is unusual and allowed; none of it may be a finding."""
 
 import sys
+import time
 
 from tests.validate.servers.core import INFO, LEGACY, META, METHOD_NOT_FOUND, MODERN, RpcError
 from tests.validate.servers.features import TOOLS, Server, make_text
@@ -67,6 +68,53 @@ class ToolsOnly(Server):
 
     def subscriptions_listen(self, call):
         raise RpcError(METHOD_NOT_FOUND, "nothing to subscribe to")
+
+
+class LongTools(Server):
+    """Has tools whose list does not fit into one packet."""
+
+    def get_tools(self, call):
+        return [{**it, "description": "A long text. " * 50_000} for it in super().get_tools(call)]
+
+
+class UnknownVersionsRefused(Server):
+    """Refuses a version that it does not know, as the example of the lifecycle page does."""
+
+    def negotiate(self, asked):
+        if asked not in self.revisions:
+            raise self.refuse_version(asked)
+        return super().negotiate(asked)
+
+
+class ErrorsAsText(Server):
+    """Reports errors of calls in their text, without `isError`."""
+
+    def refuse_tool(self, call, name):
+        return {"content": [make_text("Error: missing arguments")], "isError": False}
+
+    def refuse_arguments(self, call, violation):
+        return {"content": [make_text("Error: " + violation)]}
+
+
+class SlowStart(Server):
+    """Takes a moment before it reads anything."""
+
+    start_seconds = 1.5
+
+    def __init__(self):
+        time.sleep(self.start_seconds)
+
+
+class CachedResults(Server):
+    """Counts once; later calls are answered at once, before a cancellation can be read."""
+
+    has_counted = False
+
+    def call_count(self, call, arguments):
+        if not self.has_counted:
+            self.has_counted = True
+            return (yield from super().call_count(call, arguments))
+        return {"content": [make_text("counted")]}
 
 
 class EmptyLists(Server):

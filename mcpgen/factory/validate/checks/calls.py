@@ -13,14 +13,21 @@ from mcpgen.factory.validate.arguments import (
     make_invalid_arguments,
 )
 from mcpgen.factory.validate.probe import Probe
-from mcpgen.factory.wire.http import find_parameter_headers
+from mcpgen.factory.wire.http import HttpConnection, find_parameter_headers
 from mcpgen.factory.wire.session import META_PREFIX, Answer, Reply, Session
+from mcpgen.factory.wire.stdio import StdioConnection
 from mcpgen.jsonschema.types import JsonObject
 
 MAX_TOOLS: Final = 10
 _INVALID_CALLS: Final = 4
 _ASKING_CALLS: Final = 6
 CALL_SECONDS: Final = 10.0
+_UNKNOWN_TOOL: Final = "mcpgen_no_such_tool"
+_INVALID_REQUEST: Final = -32600
+_ERROR_WORDS: Final = re.compile(
+    r"\b(?:errors?|failed|unknown|unsupported|invalid|missing|not found|no such|does not exist)\b",
+    re.IGNORECASE,
+)
 FULL_CLIENT: Final[JsonObject] = {
     "elicitation": {"form": {}, "url": {}},
     "roots": {},
@@ -62,6 +69,12 @@ class Call:
         result = self.reply.result
         return result is not None and result.get("resultType", "complete") == "complete"
 
+    @property
+    def is_success(self) -> bool:
+        """Whether the reply says that the tool did what it should."""
+        result = self.reply.result
+        return self.is_complete and result is not None and is_success(result)
+
 
 @dataclass(frozen=True, slots=True)
 class Calls:
@@ -69,6 +82,22 @@ class Calls:
 
     made: list[Call]
     reason: str  # why there are none
+
+
+def is_success(result: JsonObject) -> bool:
+    """Whether the result of a tool reports no error, neither by `isError` nor in its text.
+
+    Some servers report errors in the text alone, so a text about errors proves no success.
+    """
+    return not result.get("isError") and not any(
+        _ERROR_WORDS.search(text) for text in list_texts(result.get("content"))
+    )
+
+
+def list_texts(content: Any) -> list[str]:
+    """Return the texts of content blocks."""
+    blocks = [it for it in content if isinstance(it, dict)] if isinstance(content, list) else []
+    return [str(it.get("text")) for it in blocks if it.get("type") == "text"]
 
 
 def callable_tools(probe: Probe) -> list[JsonObject]:
@@ -124,6 +153,29 @@ def explain_no_calls(probe: Probe, reasons: list[str]) -> str:
     return "no tool is marked as read-only (`annotations.readOnlyHint`); --allow-writes calls all"
 
 
+def explain_no_slow_call(probe: Probe, calls: Calls, purpose: str) -> str:
+    """Say why no call took long enough for a purpose ("be cancelled") and was answered."""
+    for name in sorted(probe.known.slow):
+        return f"`{name}` is not answered in {CALL_SECONDS:g} seconds, and no other tool is slow"
+    if not calls.made:
+        return calls.reason
+    return f"no read-only tool takes long enough to {purpose}"
+
+
+async def call_unknown_tool(probe: Probe) -> Reply:
+    """Call a tool that does not exist."""
+    return await probe.request("tools/call", {"name": _UNKNOWN_TOOL, "arguments": {}})
+
+
+async def find_refusal(probe: Probe) -> Reply | None:
+    """Return a reply if each `tools/call` is refused as an invalid request, whatever it calls."""
+    unknown = await probe.once(call_unknown_tool)
+    if unknown.code != _INVALID_REQUEST:
+        return None
+    made = (await probe.once(call_tools)).made
+    return unknown if made and all(it.reply.error == unknown.error for it in made) else None
+
+
 async def call_tools_wrongly(probe: Probe) -> Calls:
     """Call read-only tools with arguments that their schemas reject."""
     session = await probe.get_session()
@@ -135,6 +187,8 @@ async def call_tools_wrongly(probe: Probe) -> Calls:
         if found is not None:
             arguments, fault = found
             made.append(await call_tool(session, tool, arguments, fault))
+    if not callable_tools(probe):
+        return Calls(made, explain_no_calls(probe, []))
     return Calls(made, "no read-only tool has a schema that certainly rejects some arguments")
 
 
@@ -155,6 +209,8 @@ async def call_tools_as_full_client(probe: Probe) -> Calls:
         },
     }
     async with probe.fresh(capabilities=FULL_CLIENT, answers=answers) as session:
+        if isinstance(session.connection, HttpConnection) and not probe.is_modern:
+            await session.connection.open_stream()  # where some servers send their requests
         listed, _ = await session.list_all("tools/list", "tools")
         for capability in ("prompts", "resources"):
             if probe.declares(capability):
@@ -171,6 +227,8 @@ async def call_tools_as_full_client(probe: Probe) -> Calls:
                 made.append(await call_tool(session, tool, make_arguments(tool)))
             except NoArgumentsError:
                 continue
+            if made[-1].reply.response is None:
+                probe.known.slow.add(made[-1].name)
         await _repeat_without_capabilities(session, made)
     return Calls(made, explain_no_calls(probe, []))
 
@@ -191,7 +249,10 @@ async def _repeat_without_capabilities(session: Session, made: Sequence[Call]) -
 async def call_tool(
     session: Session, tool: JsonObject, arguments: JsonObject, fault: str = ""
 ) -> Call:
-    """Call a tool with a progress token and return the reply."""
+    """Call a tool with a progress token and return the reply.
+
+    A call that is not answered in time is cancelled, so that it costs the server no more.
+    """
     loop_time = session.connection.recording.clock
     began = loop_time()
     reply = await session.request(
@@ -200,4 +261,9 @@ async def call_tool(
         meta={"progressToken": f"progress-{session.last_id + 1}"},
         timeout_seconds=CALL_SECONDS,
     )
-    return Call(tool, arguments, reply, loop_time() - began, fault)
+    seconds = loop_time() - began
+    # A modern client over HTTP cancels by closing the stream.
+    can_cancel = not session.is_modern or isinstance(session.connection, StdioConnection)
+    if reply.response is None and can_cancel and not session.connection.lost:
+        await session.notify("notifications/cancelled", {"requestId": reply.request.body["id"]})
+    return Call(tool, arguments, reply, seconds, fault)

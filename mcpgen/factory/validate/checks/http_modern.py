@@ -11,7 +11,7 @@ from mcpgen.factory.validate.checks.calls import call_tools
 from mcpgen.factory.validate.checks.exchange import METHOD_NOT_FOUND, describe_reply
 from mcpgen.factory.validate.checks.kinds import ActiveCheck, PassiveCheck
 from mcpgen.factory.validate.checks.messages import check_each
-from mcpgen.factory.validate.checks.modern import send_with_meta
+from mcpgen.factory.validate.checks.modern import NAMED, send_with_meta
 from mcpgen.factory.validate.checks.posts import (
     EVENT_STREAM,
     describe_status,
@@ -86,7 +86,7 @@ async def check_removed_methods(probe: Probe) -> Outcome:
 
 async def check_meta_status(probe: Probe) -> Outcome:
     """A request without `clientCapabilities` is refused with HTTP 400."""
-    meta: JsonObject = {f"{META_PREFIX}protocolVersion": MODERN}
+    meta: JsonObject = {f"{META_PREFIX}protocolVersion": MODERN, **NAMED}
     return _expect_400(await send_with_meta(await probe.get_session(), "server/discover", meta))
 
 
@@ -95,6 +95,7 @@ async def check_version_status(probe: Probe) -> Outcome:
     meta: JsonObject = {
         f"{META_PREFIX}protocolVersion": _UNKNOWN_VERSION,
         f"{META_PREFIX}clientCapabilities": {},
+        **NAMED,
     }
     return _expect_400(await send_with_meta(await probe.get_session(), "server/discover", meta))
 

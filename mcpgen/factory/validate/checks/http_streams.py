@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from mcpgen.factory.validate.checks.calls import call_tools
+from mcpgen.factory.validate.checks.calls import call_tools, explain_no_slow_call
 from mcpgen.factory.validate.checks.kinds import ActiveCheck, PassiveCheck
 from mcpgen.factory.validate.checks.posts import EVENT_STREAM, content_type, http_connection
 from mcpgen.factory.validate.checks.streams import collect_streams
@@ -203,7 +203,7 @@ async def check_disconnect(probe: Probe) -> Outcome:
     calls = await probe.once(call_tools)
     slow = [it for it in calls.made if it.is_complete and it.seconds >= _SLOW_SECONDS]
     if not slow:
-        return leave_untested("no read-only tool takes long enough to disconnect while it runs")
+        return leave_untested(explain_no_slow_call(probe, calls, "disconnect while it runs"))
     call = max(slow, key=lambda it: it.seconds)
     async with probe.fresh() as session:
         connection = http_connection(session)

@@ -89,8 +89,9 @@ async def check_version_fallback(probe: Probe) -> Outcome:
     """An unknown version is answered with one that the server supports."""
     reply = (await probe.once(_open_with_unknown_version)).reply
     if reply.error is not None:
-        # The page that requires another version also shows this error as an example.
-        if reply.code == -32602:
+        # The page that requires another version also shows such an error as an example.
+        data = reply.error.get("data")
+        if reply.code == -32602 or (isinstance(data, dict) and "supported" in data):
             return cannot_decide("an unknown version was refused with an error", reply.frames)
         return fail(f"an unknown version was refused with the error {reply.code}", reply.frames)
     version = (reply.result or {}).get("protocolVersion")

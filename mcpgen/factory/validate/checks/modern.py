@@ -17,6 +17,8 @@ from mcpgen.jsonschema.types import JsonObject
 _VERSION: Final = f"{META_PREFIX}protocolVersion"
 _CAPABILITIES: Final = f"{META_PREFIX}clientCapabilities"
 _CLIENT_INFO: Final = f"{META_PREFIX}clientInfo"
+# Sent where another member is wrong, so that a server which requires it refuses nothing else.
+NAMED: Final[JsonObject] = {_CLIENT_INFO: {"name": "mcpgen-validate", "version": "1"}}
 _UNSUPPORTED_VERSION: Final = -32022
 _UNKNOWN_VERSION: Final = "2099-12-31"
 _LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
@@ -52,7 +54,7 @@ async def check_meta_required(probe: Probe) -> Outcome:
     """A request without `clientCapabilities` is refused, whatever came before on the connection."""
     session = await probe.get_session()
     await session.request("server/discover")
-    reply = await send_with_meta(session, "server/discover", {_VERSION: MODERN})
+    reply = await send_with_meta(session, "server/discover", {_VERSION: MODERN, **NAMED})
     if reply.code != INVALID_PARAMS:
         return fail(
             f"a request without `{_CAPABILITIES}` was answered with {describe_reply(reply)},"
@@ -64,7 +66,8 @@ async def check_meta_required(probe: Probe) -> Outcome:
 
 async def check_version_in_meta_required(probe: Probe) -> Outcome:
     """A request without `protocolVersion` is refused."""
-    reply = await send_with_meta(await probe.get_session(), "server/discover", {_CAPABILITIES: {}})
+    meta = {_CAPABILITIES: {}, **NAMED}
+    reply = await send_with_meta(await probe.get_session(), "server/discover", meta)
     if reply.code == INVALID_PARAMS:
         return succeed()
     if reply.result is not None:
@@ -110,7 +113,7 @@ async def check_client_info_ignored(probe: Probe) -> Outcome:
 
 async def check_unsupported_version(probe: Probe) -> Outcome:
     """A request of an unknown version gets the error -32022 with the supported versions."""
-    meta = {_VERSION: _UNKNOWN_VERSION, _CAPABILITIES: {}}
+    meta = {_VERSION: _UNKNOWN_VERSION, _CAPABILITIES: {}, **NAMED}
     reply = await send_with_meta(await probe.get_session(), "server/discover", meta)
     if reply.code != _UNSUPPORTED_VERSION:
         return fail(

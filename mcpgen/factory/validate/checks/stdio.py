@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from mcpgen.factory.validate.checks.exchange import harmless_request
 from mcpgen.factory.validate.checks.kinds import ActiveCheck, PassiveCheck
-from mcpgen.factory.validate.probe import Probe
+from mcpgen.factory.validate.probe import START_SECONDS, Probe
 from mcpgen.factory.validate.verdicts import Outcome, fail, succeed
 from mcpgen.factory.wire.frames import Frame
 from mcpgen.factory.wire.stdio import StdioConnection
@@ -25,10 +26,11 @@ def check_stdout(probe: Probe, frames: Sequence[Frame]) -> Outcome:
 
 
 async def check_end_of_input(probe: Probe) -> Outcome:
-    """The server exits after its standard input was closed."""
+    """The server exits after its standard input was closed; its start takes no part of the time."""
     async with probe.fresh() as session:
         connection = session.connection
         if isinstance(connection, StdioConnection):
+            await session.request(harmless_request(probe), timeout_seconds=START_SECONDS)
             code = await connection.end_input(_EXIT_SECONDS)
             if code is None:
                 return fail(

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from mcpgen.factory.validate.checks.kinds import ActiveCheck, PassiveCheck
 from mcpgen.factory.validate.probe import Probe
-from mcpgen.factory.validate.verdicts import Outcome, fail, skip, succeed
+from mcpgen.factory.validate.verdicts import Outcome, fail, leave_untested, skip, succeed
 from mcpgen.factory.wire.frames import Frame
 from mcpgen.factory.wire.session import META_PREFIX
 from mcpgen.jsonschema.types import JsonObject
@@ -38,6 +38,13 @@ class Subscription:
     request: Frame
     asked: JsonObject
     received: list[Frame]
+
+    @property
+    def refusal(self) -> Any:
+        """The code of the error that answered it, None if there is none."""
+        answers = [it for it in self.received if it.body.get("id") == _LISTEN_ID]
+        error = answers[0].body.get("error") if answers else None
+        return error.get("code") if isinstance(error, dict) else None
 
     @property
     def notifications(self) -> list[Frame]:
@@ -83,6 +90,12 @@ async def check_acknowledged(probe: Probe) -> Outcome:
     """The first message of a subscription acknowledges it, with what will be sent."""
     found = await probe.once(_listen)
     first = found.notifications[0] if found.notifications else None
+    if found.refusal is not None:
+        return fail(
+            f"`subscriptions/listen` was refused with the error {found.refusal}, and the server"
+            " declares that it sends such notifications",
+            [found.request, *found.received[:1]],
+        )
     if first is None or first.method != _ACKNOWLEDGED:
         what = f"`{first.method}`" if first else "no notification"
         return fail(
@@ -119,6 +132,8 @@ async def check_subscription_ids(probe: Probe) -> Outcome:
 async def check_only_requested(probe: Probe) -> Outcome:
     """A subscription receives only notifications that were requested."""
     found = await probe.once(_listen)
+    if found.refusal is not None:
+        return leave_untested("`subscriptions/listen` was refused")
     for frame in found.notifications:
         kind = _CHANGES.get(frame.method)
         if kind is not None and kind not in found.asked:

@@ -36,6 +36,7 @@ _TIME: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+
 _POLLS: Final = 40
 _POLL_SECONDS: Final = 0.25
 _UNTESTED: Final = "no read-only tool supports tasks"
+_UNFINISHED: Final = "no task came to its end"
 
 
 @dataclass(slots=True)
@@ -171,7 +172,7 @@ async def check_result(probe: Probe) -> Outcome:
     """`tasks/result` returns the result of the tool, with the id of the task."""
     run = await probe.once(_run_task)
     if run is None or run.payload is None:
-        return leave_untested("no task came to its end")
+        return leave_untested(_UNFINISHED if run else _UNTESTED)
     if run.payload.response is None:
         return fail("`tasks/result` of a finished task was not answered", run.payload.frames)
     result = run.payload.result
@@ -206,7 +207,7 @@ async def check_cancel(probe: Probe) -> Outcome:
     """A task that has ended cannot be cancelled."""
     run = await probe.once(_run_task)
     if run is None or run.payload is None:
-        return leave_untested("no task came to its end")
+        return leave_untested(_UNFINISHED if run else _UNTESTED)
     reply = await probe.request("tasks/cancel", {"taskId": run.task_id})
     if reply.code != INVALID_PARAMS:
         return fail(
@@ -241,6 +242,8 @@ async def check_forbidden(probe: Probe) -> Outcome:
 async def check_required(probe: Probe) -> Outcome:
     """A tool that requires a task refuses other calls with the error -32601."""
     chosen = _choose_tool(probe, "required")
+    if chosen is None and any(_support(tool) == "required" for tool in probe.tools):
+        return leave_untested("no read-only tool requires a task")
     if chosen is None:
         return skip("no tool requires a task")
     return await _expect_not_found(probe, chosen, {}, "without `task`")

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import wraps
 from typing import Any, Final
 
 from mcpgen.factory.validate.checks.calls import (
     CALL_SECONDS,
     call_tools,
     call_tools_wrongly,
+    call_unknown_tool,
+    find_refusal,
+    is_success,
+    list_texts,
 )
 from mcpgen.factory.validate.checks.exchange import (
     INVALID_PARAMS,
@@ -30,14 +35,12 @@ from mcpgen.factory.validate.verdicts import (
     succeed,
 )
 from mcpgen.factory.wire.frames import Frame
-from mcpgen.factory.wire.session import Reply
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.jsonschema.validation import SchemaValidator
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}\Z")
 _HEADER_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _SECRET_WORDS: Final = re.compile(r"passw|secret|api_?key|token|credential", re.IGNORECASE)
-_UNKNOWN_TOOL: Final = "mcpgen_no_such_tool"
 _MAX_SHOWN: Final = 3
 _AMBIGUOUS_CODES: Final = frozenset({-32602, -32603})
 _NEEDS_OF_TOOLS: Final = frozenset({-32021, -32042})  # a capability, or a visit to a URL
@@ -109,13 +112,15 @@ async def check_case(probe: Probe) -> Outcome:
     names = {str(tool.get("name")) for tool in probe.tools}
     for call in (await probe.once(call_tools)).made:
         changed = call.name.swapcase()
-        if changed in names or not call.is_complete or call.is_error:
+        if changed in names or not call.is_success:
             continue
         params = {"name": changed, "arguments": call.arguments}
         reply = await probe.request("tools/call", params)
-        if reply.result is not None and not reply.result.get("isError"):
+        if reply.result is not None and is_success(reply.result):
             return fail(f"`{changed}` was accepted for the tool `{call.name}`", reply.frames)
         return succeed()
+    if not probe.tools:
+        return skip("the server lists no tool")
     return leave_untested("no call of a tool whose name has letters succeeded")
 
 
@@ -178,23 +183,41 @@ def _keep(names: Sequence[str], common: set[str]) -> list[str]:
 # Calls
 
 
-async def _call_unknown_tool(probe: Probe) -> Reply:
-    return await probe.request("tools/call", {"name": _UNKNOWN_TOOL, "arguments": {}})
+def _unless_refused(check: ActiveCheck) -> ActiveCheck:
+    """Leave a check of calls undecided if the server refuses them all as invalid requests."""
+
+    @wraps(check)
+    async def run(probe: Probe) -> Outcome:
+        refusal = await find_refusal(probe)
+        if refusal is not None:
+            return cannot_decide(
+                f"every `tools/call` is refused with the error {refusal.code}", refusal.frames
+            )
+        return await check(probe)
+
+    return run
 
 
+@_unless_refused
 async def check_unknown_tool_rejected(probe: Probe) -> Outcome:
     """A call of a tool that does not exist fails."""
-    reply = await probe.once(_call_unknown_tool)
+    reply = await probe.once(call_unknown_tool)
     if reply.response is None:
         return fail("a call of an unknown tool was not answered", reply.frames)
     if reply.result is not None and reply.result.get("isError") is not True:
+        if not is_success(reply.result):
+            return cannot_decide(
+                "a call of an unknown tool returned an error as text, without `isError`",
+                reply.frames,
+            )
         return fail("a call of an unknown tool succeeded", reply.frames)
     return succeed()
 
 
+@_unless_refused
 async def check_unknown_tool_code(probe: Probe) -> Outcome:
     """A call of a tool that does not exist gets the error -32602."""
-    reply = await probe.once(_call_unknown_tool)
+    reply = await probe.once(call_unknown_tool)
     if reply.code != INVALID_PARAMS:
         return fail(
             f"a call of an unknown tool was answered with {describe_reply(reply)},"
@@ -209,6 +232,13 @@ async def check_calls(probe: Probe) -> Outcome:
     calls = await probe.once(call_tools)
     if not calls.made:
         return leave_untested(calls.reason) if probe.tools else skip(calls.reason)
+    refusal = await find_refusal(probe)
+    if refusal is not None:
+        message = (refusal.error or {}).get("message")
+        return fail(
+            f"every `tools/call` is refused with the error {refusal.code}: {message}",
+            calls.made[0].reply.frames,
+        )
     for call in calls.made:
         if call.reply.code == METHOD_NOT_FOUND:
             return fail(
@@ -231,6 +261,7 @@ async def check_calls(probe: Probe) -> Outcome:
     return succeed()
 
 
+@_unless_refused
 async def check_tool_errors(probe: Probe) -> Outcome:
     """Failures of a tool are results with `isError`, not protocol errors."""
     calls = await probe.once(call_tools)
@@ -252,26 +283,36 @@ async def check_tool_errors(probe: Probe) -> Outcome:
     return succeed()
 
 
+@_unless_refused
 async def check_arguments_validated(probe: Probe) -> Outcome:
     """Arguments that the schema of a tool rejects are refused."""
     calls = await probe.once(call_tools_wrongly)
     if not calls.made:
         return leave_untested(calls.reason) if probe.tools else skip("the server lists no tool")
     for call in calls.made:
-        if call.is_complete and not call.is_error:
+        if call.is_success:
             return fail(
                 f"`{call.name}` accepted arguments {call.fault}",
                 call.reply.frames,
             )
+    unclear = [it for it in calls.made if not it.is_error and it.reply.error is None]
+    if len(unclear) == len(calls.made):
+        return cannot_decide(
+            "calls with invalid arguments returned an error as text or nothing, without `isError`",
+            unclear[0].reply.frames,
+        )
     return succeed()
 
 
+@_unless_refused
 async def check_argument_errors(probe: Probe) -> Outcome:
     """Invalid arguments are reported in a result with `isError`."""
     calls = await probe.once(call_tools_wrongly)
+    if not calls.made:
+        return leave_untested(calls.reason) if probe.tools else skip("the server lists no tool")
     refused = [call for call in calls.made if call.is_error or call.reply.error is not None]
     if not refused:
-        return leave_untested(calls.reason) if probe.tools else skip("the server lists no tool")
+        return cannot_decide("no call with invalid arguments was refused")
     for call in refused:
         if call.reply.error is not None:
             return fail(
@@ -333,8 +374,7 @@ async def check_structured_text(probe: Probe) -> Outcome:
 
 def _repeats(content: Any, structured: Any) -> bool:
     """Whether a text block, or all together, are the structured content or what it wraps."""
-    blocks = [it for it in content if isinstance(it, dict)] if isinstance(content, list) else []
-    texts = [str(it.get("text")) for it in blocks if it.get("type") == "text"]
+    texts = list_texts(content)
     values = [_parse(text) for text in texts]
     wanted = [structured]
     if isinstance(structured, dict) and len(structured) == 1:

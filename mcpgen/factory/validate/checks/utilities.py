@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mcpgen.factory.validate.checks.calls import call_tools
+from mcpgen.factory.validate.checks.calls import call_tools, explain_no_slow_call
 from mcpgen.factory.validate.checks.exchange import (
     INVALID_PARAMS,
     describe_reply,
@@ -20,6 +20,7 @@ from mcpgen.factory.validate.verdicts import (
     Outcome,
     fail,
     leave_untested,
+    skip,
     succeed,
 )
 from mcpgen.factory.wire.frames import Frame, iterate_messages
@@ -93,8 +94,10 @@ async def check_cancelled_call(probe: Probe) -> Outcome:
     """
     calls = await probe.once(call_tools)
     slow = [it for it in calls.made if it.is_complete and it.seconds >= _SLOW_SECONDS]
+    if not probe.tools:
+        return skip("the server lists no tool")
     if not slow:
-        return leave_untested("no read-only tool takes long enough to be cancelled")
+        return leave_untested(explain_no_slow_call(probe, calls, "be cancelled"))
     call = max(slow, key=lambda it: it.seconds)
     session = await probe.get_session()
     pending = await session.start("tools/call", call.params)

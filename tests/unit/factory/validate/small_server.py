@@ -1,8 +1,9 @@
 """A small MCP server over stdio for tests of the validator: `small_server.py [FAULT]`.
 
-It supports 2025-06-18 and 2025-11-25 and has one tool. A fault is "sham", "silent", "exits" or
-"banner". With "slow-start", which is no fault, the first call takes longer than the others; with
-"slow", all do, and nothing is read meanwhile.
+It supports 2025-06-18 and 2025-11-25 and has one tool. A fault is "sham", "silent", "exits",
+"banner", "fragile" (exits at a line that is not JSON) or "busy" (answers no call). With
+"slow-start", which is no fault, the first call takes longer than the others; with "slow", all do,
+and nothing is read meanwhile.
 """
 
 import json
@@ -77,11 +78,15 @@ def serve(line):
     try:
         message = json.loads(line)
     except ValueError:
+        if FAULT == "fragile":
+            sys.exit(1)
         send({"error": {"code": -32700, "message": "not JSON"}})
         return
     if not isinstance(message, dict) or "id" not in message:
         return
     params = message.get("params") or {}
+    if FAULT == "busy" and message["method"] == "tools/call":
+        return
     if FAULT == "sham" and message["method"] != "initialize":
         send({"id": message["id"], "result": {"content": [], "tools": [{"name": "a tool!"}]}})
         return

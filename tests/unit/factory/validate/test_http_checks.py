@@ -75,6 +75,21 @@ class OriginDropped(Proxy):
         return None
 
 
+class UnknownMethodsRefusedAsText(Proxy):
+    """Refuses unknown methods with an HTTP error whose body is not JSON."""
+
+    def change_request(self, sent: Sent) -> web.Response | None:
+        if b"mcpgen/unknown-method" in sent.body:
+            return web.Response(status=400, text="unsupported")
+        return None
+
+
+def test_evidence_has_the_http_response_that_came_instead_of_a_message(upstream: str) -> None:
+    found = check(UnknownMethodsRefusedAsText, upstream, LEGACY, "unknown-method-rejected")
+    assert found.verdict is Verdict.FAIL
+    assert [frame.raw for frame in found.evidence[1:]] == [b"unsupported"]
+
+
 class OriginComparedWithHost(Proxy):
     def change_request(self, sent: Sent) -> web.Response | None:
         if sent.headers.get("Origin", "").endswith(sent.headers.get("Host", "")):

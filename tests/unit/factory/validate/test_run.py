@@ -14,9 +14,11 @@ import pytest
 
 from mcpgen.factory.junit import add_to_report
 from mcpgen.factory.validate import negotiation, report
-from mcpgen.factory.validate.probe import ProbeOptions
+from mcpgen.factory.validate.checks import calls
+from mcpgen.factory.validate.probe import Knowledge, Probe, ProbeOptions
 from mcpgen.factory.validate.run import Validation, validate
 from mcpgen.factory.validate.verdicts import Verdict
+from mcpgen.factory.wire.frames import Recording
 from mcpgen.factory.wire.targets import Target
 
 SERVER = Path(__file__).with_name("small_server.py")
@@ -85,6 +87,39 @@ def test_a_banner_on_stdout_is_one_finding_with_the_line_as_evidence() -> None:
     (found,) = report.iterate_findings(validated("banner"))
     assert found.requirement.id == "stdout-only-messages"
     assert [each["text"] for each in found.evidence] == ["small server 1.0 is ready"]
+
+
+def test_a_lost_connection_is_a_finding_with_the_last_messages_as_evidence() -> None:
+    (found,) = report.iterate_findings(validated("fragile"))
+    assert found.requirement.id == "parse-error-code"
+    assert found.outcome.verdict is Verdict.ERROR
+    assert '"method": "pi' in str(found.evidence[0]["text"])
+
+
+def test_the_effort_of_each_revision_is_reported() -> None:
+    shown = report.format_revisions(validated())[REVISION]
+    assert 20 < shown["requests"] < 100
+    assert 0 < shown["seconds"] < 40
+
+
+def test_a_call_that_is_not_answered_in_time_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "CALL_SECONDS", 0.3)
+
+    async def examine() -> tuple[Probe, calls.Calls]:
+        known = Knowledge(frozenset({REVISION}))
+        probe = Probe(target("busy"), REVISION, "stdio", Recording(), ProbeOptions(), known)
+        try:
+            await probe.inspect_offer()
+            return probe, await probe.once(calls.call_tools)
+        finally:
+            await probe.close()
+
+    probe, made = asyncio.run(examine())
+    (call,) = made.made
+    assert [it.body["params"] for it in probe.frames if it.method == "notifications/cancelled"] == [
+        {"requestId": call.reply.request.body["id"]}
+    ]
+    assert "`add` is not answered in" in calls.explain_no_slow_call(probe, made, "be cancelled")
 
 
 def test_a_server_that_exits_is_unreachable_and_its_last_words_are_shown() -> None:
