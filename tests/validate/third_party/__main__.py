@@ -67,9 +67,13 @@ class Output:
 
 
 def isolate(arguments: Sequence[str]) -> None:
-    """Run this module again in a network namespace of its own and exit with its status."""
+    """Run this module again in namespaces of its own and exit with its status.
+
+    It has no network, and every process that a server leaves behind ends with it.
+    """
     inner = [sys.executable, "-m", "tests.validate.third_party", *arguments]
-    command = ["unshare", "--map-root-user", "--net", "sh", "-c", _NETWORK, "sh", *inner]
+    namespaces = ["--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    command = ["unshare", *namespaces, "sh", "-c", _NETWORK, "sh", *inner]
     sys.exit(subprocess.run(command, env={**os.environ, _ISOLATED: "1"}).returncode)
 
 
