@@ -86,6 +86,11 @@ class Probe:
         """All recorded frames of this revision and transport."""
         return self.recording.frames
 
+    @property
+    def current_session(self) -> Session | None:
+        """The session that all checks share, also if it was lost; None before it is opened."""
+        return self._session
+
     def may_call(self, tool: JsonObject) -> bool:
         """Whether a tool changes nothing, or writes are allowed."""
         if self.options.allow_writes or _says_read_only(tool):

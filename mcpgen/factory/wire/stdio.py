@@ -74,14 +74,24 @@ class StdioConnection(Connection):
             raise ConnectionLostError(self.lost)
         raw = encode(message)
         pending = self.make_pending(message, raw)
+        await self.write(raw + b"\n")
+        return pending
+
+    async def write(self, data: bytes) -> None:
+        """Write bytes that need not be whole lines; nothing is recorded.
+
+        Raises:
+            ConnectionLostError: the server has exited, or reads nothing.
+        """
+        if self.lost or self.process.stdin is None:
+            raise ConnectionLostError(self.lost)
         try:
             async with asyncio.timeout(_WRITE_SECONDS):
-                self.process.stdin.write(raw + b"\n")
+                self.process.stdin.write(data)
                 await self.process.stdin.drain()
         except (ConnectionError, TimeoutError) as error:
             self.lose(f"the server does not read its standard input ({type(error).__name__})")
             raise ConnectionLostError(self.lost) from None
-        return pending
 
     async def end_input(self, timeout_seconds: float) -> int | None:
         """Close the server's standard input; return its exit code, None if it does not exit."""

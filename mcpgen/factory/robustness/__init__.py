@@ -1,0 +1,1 @@
+"""How a server copes with hostile input: experiments, what counts as a fault, and one run."""

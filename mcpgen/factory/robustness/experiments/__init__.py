@@ -1,0 +1,1 @@
+"""The experiments of a robustness run, one module for each group."""

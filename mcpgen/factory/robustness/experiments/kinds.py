@@ -1,0 +1,52 @@
+"""The type of experiments: rows of data with the messages that they send."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from msgspec import Struct
+
+from mcpgen.factory.robustness.subject import Subject, Variant
+
+STDIO = ("stdio",)
+HTTP = ("http",)
+BOTH = ("stdio", "http")
+
+
+class SkippedError(Exception):
+    """An experiment that this server leaves no room for; the message says why."""
+
+
+class Experiment(Struct, frozen=True, kw_only=True):
+    """One row: what is sent, what it reveals, and what to do about a fault.
+
+    `variants` returns messages, of which the intensity chooses some; `act` is an experiment that is
+    more than single messages.
+    """
+
+    id: str
+    title: str
+    why: str
+    help: str
+    transports: tuple[str, ...] = BOTH
+    variants: Callable[[Subject], Awaitable[Sequence[Variant]]] | None = None
+    act: Callable[[Subject], Awaitable[None]] | None = None
+
+
+async def run_experiment(experiment: Experiment, subject: Subject) -> None:
+    """Send the messages of an experiment, or as many as the intensity allows.
+
+    Raises:
+        SkippedError: the server offers nothing to which they apply.
+        ServerLostError: the server does not answer any more.
+        EndOfRunError: a bound of the run is reached.
+    """
+    if experiment.variants is not None:
+        variants = await experiment.variants(subject)
+        if not variants:
+            raise SkippedError("the server offers nothing that could be called")
+        for variant in subject.choose(variants):
+            await subject.exchange(variant)
+    if experiment.act is not None:
+        await experiment.act(subject)
+    await subject.check_alive("the last message")
