@@ -116,6 +116,26 @@ TokenFrom = Annotated[
         rich_help_panel=_CONNECTION,
     ),
 ]
+AllowWrites = Annotated[
+    bool,
+    typer.Option("--allow-writes", help="Also call tools that are not marked as read-only."),
+]
+ExaminedRevision = Annotated[
+    str,
+    typer.Option(metavar="DATE|all", help="Examine one revision, or all that the server supports."),
+]
+ExaminedTransport = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME|all",
+        help="stdio, http (Streamable HTTP) or sse (HTTP+SSE of 2024-11-05). By default stdio"
+        " for a command, http for a URL, and both for the folder of a package.",
+    ),
+]
+MarkdownFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write a Markdown page.", rich_help_panel="Reports"),
+]
 Revision = Annotated[
     str, typer.Option(metavar="DATE", help="The MCP revision to use: 2025-11-25 or 2026-07-28.")
 ]

@@ -35,6 +35,26 @@ def visible(text: str) -> tuple[str, int]:
     return text, sequences + characters
 
 
+_ESCAPED: Final = re.compile(f"[\x00-\x1f\ud800-\udfff\u2028\u2029{_JOINER}{_ALWAYS}]")
+
+
+def escape_invisible(text: str) -> str:
+    """Return `text` on one line, with control and invisible characters escaped by their numbers.
+
+    A tab becomes a space.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _ESCAPED.sub(_escape_character, text)
+
+
+def _escape_character(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    if found[0] == "\t":
+        return " "
+    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"
+
+
 _CODE = re.compile(r"(?<!`)`([^`|]+)`(?!`)")
 _SPECIAL = re.compile(r"([\\`*_\[\]#|~&$])")
 _LINK = re.compile(r"(?i)\b(https?|ftp)(:)(?=//)|\b(www)(\.)")

@@ -230,26 +230,17 @@ def _choose_settings(
     package: GeneratedPackage | None, targets: Sequence[str], budget: int | None
 ) -> Settings:
     """Return the settings of the options, else of the manifest."""
-    from mcpgen.factory.lint.settings import UnknownTargetError, parse_targets
+    from mcpgen.factory.lint.settings import (
+        UnknownTargetError,
+        parse_targets,
+        read_manifest_settings,
+    )
 
-    manifest_targets, manifest_budget = _read_manifest(package)
+    manifest_targets, manifest_budget = read_manifest_settings(package)
     try:
         return parse_targets(targets or manifest_targets, budget or manifest_budget)
     except UnknownTargetError as error:
         raise UsageError(str(error), help=error.help) from None
-
-
-def _read_manifest(package: GeneratedPackage | None) -> tuple[Sequence[str], int | None]:
-    """Return `targets` and `budget`; `mcpgen check` reports a manifest that cannot be read."""
-    from mcpgen.pipeline.project.read_inputs import read_intent
-
-    if package is None:
-        return (), None
-    try:
-        manifest = read_intent(package.directory, Problems()).manifest
-    except RejectedError:
-        return (), None
-    return manifest.targets, manifest.budget
 
 
 def _choose_pins_file(package: GeneratedPackage | None, pins: Path | None) -> Path | None:

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcpgen.cli.examined import choose_revisions, choose_transports
 from mcpgen.cli.exit_codes import UsageError
-from mcpgen.cli.options import Env, Header, Server, TokenFrom
+from mcpgen.cli.options import (
+    AllowWrites,
+    Env,
+    ExaminedRevision,
+    ExaminedTransport,
+    Header,
+    MarkdownFile,
+    Server,
+    TokenFrom,
+)
 from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.visible import visible
 from mcpgen.cli.targets import find_target
@@ -24,7 +34,6 @@ if TYPE_CHECKING:
     from mcpgen.factory.validate.run import Validation
     from mcpgen.factory.wire.targets import Target
 
-_TRANSPORTS = ("stdio", "http", "sse")
 _OUTPUT = "Reports"
 
 
@@ -32,20 +41,8 @@ def validate(
     printer: Printer,
     target: Server = None,
     *,
-    revision: Annotated[
-        str,
-        typer.Option(
-            metavar="DATE|all", help="Examine one revision, or all that the server supports."
-        ),
-    ] = "all",
-    transport: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME|all",
-            help="stdio, http (Streamable HTTP) or sse (HTTP+SSE of 2024-11-05). By default stdio"
-            " for a command, http for a URL, and both for the folder of a package.",
-        ),
-    ] = "",
+    revision: ExaminedRevision = "all",
+    transport: ExaminedTransport = "",
     min_score: Annotated[
         int,
         typer.Option(
@@ -65,10 +62,7 @@ def validate(
             help="Also run the official conformance suite over HTTP, if Node and it are installed.",
         ),
     ] = False,
-    allow_writes: Annotated[
-        bool,
-        typer.Option("--allow-writes", help="Also call tools that are not marked as read-only."),
-    ] = False,
+    allow_writes: AllowWrites = False,
     header: Header = None,
     env: Env = None,
     token_from: TokenFrom = "",
@@ -80,27 +74,20 @@ def validate(
         Path | None,
         typer.Option(metavar="FILE", help="Write the findings as SARIF.", rich_help_panel=_OUTPUT),
     ] = None,
-    markdown: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write a Markdown page.", rich_help_panel=_OUTPUT),
-    ] = None,
+    markdown: MarkdownFile = None,
 ) -> int:
     """Check an MCP server against the requirements of each revision, and compute its scores."""
     if explain:
         return _explain(printer, explain)
     from mcpgen.factory.validate.probe import ProbeOptions
-    from mcpgen.factory.wire.session import REVISIONS
 
-    if revision != "all" and revision not in REVISIONS:
-        raise UsageError(
-            f"unknown revision `{revision}`", help=f"`all`, or one of {', '.join(REVISIONS)}"
-        )
+    revisions = choose_revisions(revision)
     found = find_target(target, header=header, env=env, token_from=token_from)
     with printer.progress() as progress:
         validation, scenarios = _run(
             found,
-            revisions=REVISIONS if revision == "all" else (revision,),
-            transports=_choose_transports(found, transport),
+            revisions=revisions,
+            transports=choose_transports(found, transport),
             options=ProbeOptions(allow_writes=allow_writes),
             progress=progress,
             official=official,
@@ -145,29 +132,6 @@ def _run(
         return asyncio.run(examine())
     except OfficialSuiteError as error:
         raise UsageError(str(error), help=error.help) from None
-
-
-def _choose_transports(target: Target, name: str) -> tuple[str, ...]:
-    """Return the transports to examine.
-
-    Raises:
-        UsageError: the target has no such transport.
-    """
-    if name not in ("", "all", *_TRANSPORTS):
-        raise UsageError(
-            f"unknown transport `{name}`", help=f"`all`, or one of {', '.join(_TRANSPORTS)}"
-        )
-    if target.url:
-        if name == "stdio":
-            raise UsageError("a URL cannot be examined over stdio", help="give a command instead")
-        return (name,) if name not in ("", "all") else ("http",)
-    if target.package is None:
-        if name in ("http", "sse"):
-            raise UsageError(
-                "a command is examined over stdio", help="start the server, and give its URL"
-            )
-        return ("stdio",)
-    return {"": ("stdio", "http"), "all": _TRANSPORTS}.get(name, (name,))
 
 
 # Output

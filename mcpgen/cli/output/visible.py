@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-_UNPRINTABLE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
-)
+from mcpgen.text.invisible import escape_invisible
 
 
 def visible(text: str) -> str:
@@ -14,6 +10,4 @@ def visible(text: str) -> str:
 
     Text from documents reaches the terminal only through this function.
     """
-    return _UNPRINTABLE.sub(
-        lambda found: " " if found[0] == "\t" else f"\\u{ord(found[0]):04x}", text
-    )
+    return escape_invisible(text)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct, field
 
-from mcpgen.diagnostics import did_you_mean
+from mcpgen.diagnostics import Problems, RejectedError, did_you_mean
+from mcpgen.factory.packages import GeneratedPackage
 from mcpgen.ir.clients import Client, read_clients
 
 PORTABLE: Final = "portable"
@@ -58,3 +59,19 @@ def parse_targets(targets: Collection[str], budget: int | None = None) -> Settin
         clients=chosen | {name: known[name] for name in sorted(names - profiles)},
         budget=DEFAULT_BUDGET if budget is None else budget,
     )
+
+
+def read_manifest_settings(package: GeneratedPackage | None) -> tuple[Sequence[str], int | None]:
+    """Return `targets` and `budget` of the manifest of a project; none for another server.
+
+    `mcpgen check` reports a manifest that cannot be read.
+    """
+    from mcpgen.pipeline.project.read_inputs import read_intent
+
+    if package is None:
+        return (), None
+    try:
+        manifest = read_intent(package.directory, Problems()).manifest
+    except RejectedError:
+        return (), None
+    return manifest.targets, manifest.budget

@@ -28,7 +28,7 @@ INTENSITIES: Final[Mapping[str, Intensity]] = {
     for each in (
         Intensity(
             name="low",
-            max_messages=150,
+            max_messages=250,
             max_bytes=4 * _MIB,
             max_seconds=30,
             tools=2,
@@ -38,7 +38,7 @@ INTENSITIES: Final[Mapping[str, Intensity]] = {
         ),
         Intensity(
             name="normal",
-            max_messages=500,
+            max_messages=600,
             max_bytes=32 * _MIB,
             max_seconds=60,
             tools=5,

@@ -7,7 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from mcpgen.factory.robustness.experiments.kinds import Experiment, SkippedError, run_experiment
+from mcpgen.factory.robustness.experiments.kinds import (
+    Experiment,
+    SkippedError,
+    UntestedError,
+    run_experiment,
+)
 from mcpgen.factory.robustness.experiments.table import GROUPS
 from mcpgen.factory.robustness.faults import Finding
 from mcpgen.factory.robustness.intensity import Intensity
@@ -166,7 +171,9 @@ class _Run:
             async with asyncio.timeout(_EXPERIMENT_SECONDS):
                 await run_experiment(experiment, subject)
         except SkippedError as error:
-            skipped, is_applicable = str(error), subject.messages > before
+            skipped, is_applicable = str(error), False
+        except UntestedError as error:
+            skipped = str(error)
         except EndOfRunError as error:
             skipped = self._end = str(error)
         except ServerLostError:

@@ -252,9 +252,12 @@ class Subject:
             limit = f"{ANSWER_SECONDS:g}"
             return "stopped-answering", f"no response to a later request within {limit} seconds"
         lines = [line.strip() for line in connection.stderr.splitlines() if line.strip()]
-        last = f"; its log ends with: {lines[-1][:_MAX_SHOWN]}" if lines else ""
-        shown = self.probe.recording.redact(last)
-        return "process-ended", f"the process ended with the exit code {code}{shown}"
+        last = f"; its log ends with: {self._shorten(lines[-1])}" if lines else ""
+        return "process-ended", f"the process ended with the exit code {code}{last}"
+
+    def _shorten(self, text: str) -> str:
+        """Return the beginning of a text without secrets, also without a part of one."""
+        return self.probe.recording.redact(text)[:_MAX_SHOWN]
 
     # What frames show
 
@@ -264,8 +267,7 @@ class Subject:
         for frame in frames:
             evidence = [frame.request, frame] if frame.request is not None else [frame]
             if frame.fault and self.is_stdio:
-                line = frame.raw[:_MAX_SHOWN].decode("utf-8", "backslashreplace")
-                shown = self.probe.recording.redact(line)
+                shown = self._shorten(frame.raw.decode("utf-8", "backslashreplace"))
                 message = f"{variant.name}: a line of stdout is {shown!r}"
                 self.report("stdout-noise", message, [frame])
             for error in iterate_error_texts(frame):
@@ -278,8 +280,8 @@ class Subject:
             message = f"{name}: a stack trace of {language} is returned"
             self.report("traceback-leaked", message, evidence)
         elif path := find_path(error, sent + self.known_text):
-            shown = self.probe.recording.redact(path[:_MAX_SHOWN])
-            self.report("path-leaked", f"{name}: an error names the file {shown}", evidence)
+            message = f"{name}: an error names the file {self._shorten(path)}"
+            self.report("path-leaked", message, evidence)
 
     def _examine_code(self, frame: Frame, name: str, evidence: Sequence[Frame]) -> None:
         codes = [

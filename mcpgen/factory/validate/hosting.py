@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
@@ -53,6 +54,8 @@ async def _mock_api(package: GeneratedPackage) -> AsyncIterator[dict[str, str]]:
     """Serve a mock of a package's API; yield the settings for its use."""
     from mcpgen.testing import MockUpstream
 
+    # Requests that the mock cannot parse are the business of the examination alone.
+    logging.getLogger("aiohttp.server").addHandler(logging.NullHandler())
     upstream = MockUpstream(package.upstream() if package.contract["groups"] else dict(_NO_API))
     try:
         yield package.mock_environment(await upstream.start())

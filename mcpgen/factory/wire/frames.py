@@ -150,8 +150,9 @@ class Recording:
         return {**shown, "headers": [[name, self.redact(text)] for name, text in head.headers]}
 
     def redact(self, text: str) -> str:
-        """Replace secrets by `***`."""
-        for secret in sorted(self.secrets, key=len, reverse=True):
+        """Replace secrets by `***`, also as they are spelled in JSON."""
+        spelled = {each for it in self.secrets for each in (it, json.dumps(it)[1:-1])}
+        for secret in sorted(spelled, key=len, reverse=True):
             if len(secret) >= _MIN_SECRET:
                 text = text.replace(secret, "***")
         return text

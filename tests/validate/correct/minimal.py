@@ -20,14 +20,19 @@ def answer(message):
     return {**reply, "error": {"code": -32601, "message": "unknown method"}}
 
 
+def is_request(message):
+    """Whether a message is to be answered."""
+    return isinstance(message, dict) and isinstance(message.get("method"), str) and "id" in message
+
+
 def answer_line(line):
     """Return the responses to a line."""
     try:
         received = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"jsonrpc": "2.0", "error": {"code": -32700, "message": "not JSON"}}
     messages = received if isinstance(received, list) else [received]
-    found = [answer(message) for message in messages if "method" in message and "id" in message]
+    found = [answer(message) for message in messages if is_request(message)]
     return found if isinstance(received, list) else next(iter(found), None)
 
 

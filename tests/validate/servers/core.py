@@ -372,4 +372,7 @@ class Protocol:
 
     def encode(self, message):
         """Return a message as bytes, in one line."""
-        return json.dumps(message, ensure_ascii=False).encode()
+        try:
+            return json.dumps(message, ensure_ascii=False).encode()
+        except UnicodeEncodeError:  # half of a surrogate pair that is repeated
+            return json.dumps(message).encode()

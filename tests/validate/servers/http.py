@@ -254,7 +254,7 @@ class HttpServer(Server):
             return Reply(415)
         try:
             message = json.loads(request.body.decode("utf-8"))
-        except ValueError:
+        except (ValueError, RecursionError):
             return self.make_refusal(400, RpcError(PARSE_ERROR, "not JSON in UTF-8"))
         if self.is_modern(request, message):
             return await self.post_modern(request, connection, message)
@@ -527,7 +527,7 @@ class HttpServer(Server):
             return Reply(404)
         try:
             message = json.loads(request.body.decode("utf-8"))
-        except ValueError:
+        except (ValueError, RecursionError):
             return self.make_refusal(400, RpcError(PARSE_ERROR, "not JSON in UTF-8"))
         own = Stream(0)
         own.add = session.streams[0].add

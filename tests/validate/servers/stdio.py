@@ -82,7 +82,7 @@ class StdioLoop:
         """Handle one line of standard input."""
         try:
             message = json.loads(line.decode("utf-8"))
-        except ValueError:
+        except (ValueError, RecursionError):
             self.write(self.server.make_error(None, RpcError(PARSE_ERROR, "not JSON in UTF-8")))
             return
         key = key_of(message["id"]) if is_request(message) else None

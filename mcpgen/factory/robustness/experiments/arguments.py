@@ -6,14 +6,13 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from mcpgen.factory.robustness.experiments.kinds import Experiment, SkippedError
+from mcpgen.factory.robustness.experiments.kinds import Experiment, require_tools
 from mcpgen.factory.robustness.subject import Subject, TestedTool, Variant
 from mcpgen.factory.wire.session import Session
 from mcpgen.jsonschema.types import JsonObject
 
 _VALID_SECONDS: Final = 2.0
 _DEPTHS: Final = (200, 5_000, 50_000)
-_NO_TOOLS: Final = "no tool may be called: none is read-only, or none answers"
 _MARK: Final = "@@mcpgen@@"
 _WRONG: Final[tuple[Any, ...]] = (
     None, True, False, 0, -1, 1.5, "", "text", [], ["text"], {}, {"mcpgen": 1}, [[]], [None],
@@ -135,12 +134,9 @@ def _mix(columns: Sequence[Sequence[Variant]]) -> list[Variant]:
 async def _collect(
     subject: Subject, make: Callable[[Session, TestedTool, Path], Sequence[Variant]]
 ) -> list[Variant]:
-    if not subject.tools:
-        raise SkippedError(_NO_TOOLS)
+    tools = require_tools(subject)
     session = await subject.get_session()
-    return _mix(
-        [make(session, tool, path) for tool in subject.tools for path in list_places(tool) or [()]]
-    )
+    return _mix([make(session, tool, path) for tool in tools for path in list_places(tool) or [()]])
 
 
 async def _send_wrong_types(subject: Subject) -> list[Variant]:
@@ -246,10 +242,9 @@ def _of_raw(texts: Sequence[str]) -> Callable[[Subject], Any]:
 async def _collect_by_tool(
     subject: Subject, make: Callable[[Session, TestedTool], Sequence[Variant]]
 ) -> list[Variant]:
-    if not subject.tools:
-        raise SkippedError(_NO_TOOLS)
+    tools = require_tools(subject)
     session = await subject.get_session()
-    return _mix([make(session, tool) for tool in subject.tools])
+    return _mix([make(session, tool) for tool in tools])
 
 
 async def _send_duplicate_keys(subject: Subject) -> list[Variant]:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mcpgen.factory.robustness.experiments.frames import make_harmless
-from mcpgen.factory.robustness.experiments.kinds import Experiment, SkippedError
+from mcpgen.factory.robustness.experiments.kinds import (
+    Experiment,
+    SkippedError,
+    require_tools,
+)
 from mcpgen.factory.robustness.subject import Subject, Variant
 from mcpgen.jsonschema.types import JsonObject
 
@@ -14,7 +18,6 @@ _IDS: Final[tuple[Any, ...]] = (
     999_999, "mcpgen-nobody", -1, 1.5, None, True, [], {}, 10**300, "x" * 5000, "__proto__",
 )  # fmt: skip
 _REPETITIONS: Final = 5
-_QUICK_SECONDS: Final = 2.0
 
 
 def _cancel(**params: Any) -> JsonObject:
@@ -43,10 +46,9 @@ async def _cancel_ended(subject: Subject) -> None:
 async def _cancel_running(subject: Subject) -> None:
     if not subject.is_stdio and subject.probe.is_modern:
         raise SkippedError("over HTTP, closing the connection cancels a request of this revision")
-    if not subject.tools:
-        raise SkippedError("no tool may be called: none is read-only, or none answers")
+    tools = require_tools(subject)
     session = await subject.get_session()
-    for tool in subject.tools[: subject.intensity.cases]:
+    for tool in tools[: subject.intensity.cases]:
         params = {"name": tool.name, "arguments": tool.arguments}
         subject.spend(100)
         pending = await session.start("tools/call", params)

@@ -7,7 +7,13 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from mcpgen.factory.robustness.experiments.frames import make_harmless
-from mcpgen.factory.robustness.experiments.kinds import STDIO, Experiment, SkippedError
+from mcpgen.factory.robustness.experiments.kinds import (
+    STDIO,
+    Experiment,
+    SkippedError,
+    UntestedError,
+    require_tools,
+)
 from mcpgen.factory.robustness.processes import (
     CAN_MEASURE,
     describe_process,
@@ -31,7 +37,7 @@ _BURST: Final = 5
 async def _start(subject: Subject) -> AsyncIterator[tuple[Session, StdioConnection]]:
     """Yield a session with a process of its own; kill what is left of it at the exit."""
     if not subject.exits_at_end:
-        raise SkippedError("the server does not exit at the end of its standard input")
+        raise UntestedError("the server does not exit at the end of its standard input")
     subject.spend(0)
     async with subject.probe.fresh() as session:
         connection = session.connection
@@ -70,9 +76,9 @@ async def _end_at_once(subject: Subject) -> None:
 
 
 async def _end_in_call(subject: Subject) -> None:
-    tools = [it for it in subject.tools if it.seconds < _QUICK_SECONDS]
+    tools = [it for it in require_tools(subject) if it.seconds < _QUICK_SECONDS]
     if not tools:
-        raise SkippedError("no tool answers fast enough: a server may finish calls that run")
+        raise UntestedError("no tool answers fast enough: a server may finish calls that run")
     async with _start(subject) as (session, connection):
         params = {"name": tools[0].name, "arguments": tools[0].arguments}
         await session.start("tools/call", params)
@@ -95,7 +101,7 @@ async def _end_after_burst(subject: Subject) -> None:
 
 async def _end_before_handshake(subject: Subject) -> None:
     if not subject.exits_at_end:
-        raise SkippedError("the server does not exit at the end of its standard input")
+        raise UntestedError("the server does not exit at the end of its standard input")
     subject.spend(0)
     async with subject.probe.fresh(opens=False) as session:
         connection = session.connection

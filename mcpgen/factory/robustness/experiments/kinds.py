@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
 
-from mcpgen.factory.robustness.subject import Subject, Variant
+from mcpgen.factory.robustness.subject import Subject, TestedTool, Variant
 
 STDIO = ("stdio",)
 HTTP = ("http",)
@@ -14,7 +14,25 @@ BOTH = ("stdio", "http")
 
 
 class SkippedError(Exception):
-    """An experiment that this server leaves no room for; the message says why."""
+    """An experiment that does not apply to this server; the message says why."""
+
+
+class UntestedError(Exception):
+    """An experiment that applies and cannot be exercised; the message says why."""
+
+
+def require_tools(subject: Subject) -> Sequence[TestedTool]:
+    """Return the tools that may be called.
+
+    Raises:
+        SkippedError: the server has no tools.
+        UntestedError: none of them may be called, or answers.
+    """
+    if not subject.probe.tools:
+        raise SkippedError("the server lists no tool")
+    if not subject.tools:
+        raise UntestedError("no tool may be called: none is read-only, or none answers")
+    return subject.tools
 
 
 class Experiment(Struct, frozen=True, kw_only=True):
@@ -38,14 +56,12 @@ async def run_experiment(experiment: Experiment, subject: Subject) -> None:
 
     Raises:
         SkippedError: the server offers nothing to which they apply.
+        UntestedError: they apply, and cannot be sent.
         ServerLostError: the server does not answer any more.
         EndOfRunError: a bound of the run is reached.
     """
     if experiment.variants is not None:
-        variants = await experiment.variants(subject)
-        if not variants:
-            raise SkippedError("the server offers nothing that could be called")
-        for variant in subject.choose(variants):
+        for variant in subject.choose(await experiment.variants(subject)):
             await subject.exchange(variant)
     if experiment.act is not None:
         await experiment.act(subject)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mcpgen.factory.robustness.experiments.kinds import STDIO, Experiment, SkippedError
+from mcpgen.factory.robustness.experiments.kinds import STDIO, Experiment, UntestedError
 from mcpgen.factory.robustness.processes import CAN_MEASURE, measure_memory
 from mcpgen.factory.robustness.subject import Subject, Variant
 from mcpgen.factory.wire.stdio import StdioConnection
@@ -20,9 +20,9 @@ _ROUNDS: Final = 3
 
 async def _measure_growth(subject: Subject) -> None:
     if not subject.intensity.memory_messages:
-        raise SkippedError("not measured at this intensity")
+        raise UntestedError("not measured at this intensity")
     if not CAN_MEASURE:
-        raise SkippedError("memory is measured on Linux only")
+        raise UntestedError("memory is measured on Linux only")
     before = await _measure(subject)
     await _repeat(subject)
     sizes = [before, await _measure(subject)]
@@ -46,7 +46,7 @@ async def _measure(subject: Subject) -> int:
         measure_memory(connection.process.pid) if isinstance(connection, StdioConnection) else None
     )
     if size is None:
-        raise SkippedError("the memory of the process cannot be read")
+        raise UntestedError("the memory of the process cannot be read")
     subject.memory.append(size)
     return size
 

@@ -50,7 +50,7 @@ _FOREIGN_KEY: Final = b"mcpgen-validate-foreign-key-0001"
 
 
 @dataclass(frozen=True, slots=True)
-class _Bare:
+class BareReplies:
     """Replies to requests without credentials; `opening` is that to the first request."""
 
     opening: Reply
@@ -75,7 +75,8 @@ class _Bare:
         return self.challenge is not None
 
 
-async def _ask_without_token(probe: Probe) -> _Bare:
+async def ask_without_token(probe: Probe) -> BareReplies:
+    """Send the first request, a list and a call without credentials."""
     session = await probe.get_session()
     without: dict[str, str | None] = {_HEADER: None}
     if probe.is_modern:
@@ -92,7 +93,7 @@ async def _ask_without_token(probe: Probe) -> _Bare:
     for call in [it for it in (await probe.once(call_tools)).made if it.is_complete][:1]:
         params = call.params
         others["tools/call"] = await _send(session, "tools/call", params, without)
-    return _Bare(opening, others)
+    return BareReplies(opening, others)
 
 
 async def _send(
@@ -103,7 +104,7 @@ async def _send(
 
 async def check_token_required(probe: Probe) -> Outcome:
     """A request without a token is refused with HTTP 401."""
-    bare = await probe.once(_ask_without_token)
+    bare = await probe.once(ask_without_token)
     if not bare.is_protected:
         return skip(_OPEN)
     for method, reply in bare.all.items():
@@ -118,7 +119,7 @@ async def check_token_required(probe: Probe) -> Outcome:
 
 async def check_every_request(probe: Probe) -> Outcome:
     """Every request needs a token."""
-    bare = await probe.once(_ask_without_token)
+    bare = await probe.once(ask_without_token)
     if not bare.is_protected:
         return skip(_OPEN)
     if bare.opening.status >= 400 and not probe.is_modern:
@@ -131,7 +132,7 @@ async def check_every_request(probe: Probe) -> Outcome:
 
 async def check_session_is_no_credential(probe: Probe) -> Outcome:
     """A request with the id of a session needs a token as well."""
-    bare = await probe.once(_ask_without_token)
+    bare = await probe.once(ask_without_token)
     if not bare.is_protected:
         return skip(_OPEN)
     if http_connection(await probe.get_session()).session_id is None:
@@ -208,7 +209,7 @@ async def _send_bad_tokens(probe: Probe) -> dict[str, Reply]:
 
 async def check_bad_tokens_refused(probe: Probe) -> Outcome:
     """Tokens that the authorization server did not issue are not accepted."""
-    bare = await probe.once(_ask_without_token)
+    bare = await probe.once(ask_without_token)
     if bare.opening.status < 400:
         return skip(_OPEN)
     for what, reply in (await probe.once(_send_bad_tokens)).items():
@@ -219,7 +220,7 @@ async def check_bad_tokens_refused(probe: Probe) -> Outcome:
 
 async def check_bad_tokens_status(probe: Probe) -> Outcome:
     """An invalid token is refused with HTTP 401."""
-    bare = await probe.once(_ask_without_token)
+    bare = await probe.once(ask_without_token)
     if bare.opening.status < 400:
         return skip(_OPEN)
     for what, reply in (await probe.once(_send_bad_tokens)).items():
@@ -233,7 +234,7 @@ async def check_bad_tokens_status(probe: Probe) -> Outcome:
 
 async def check_token_in_query(probe: Probe) -> Outcome:
     """A token in the query of the URL is not accepted."""
-    bare = await probe.once(_ask_without_token)
+    bare = await probe.once(ask_without_token)
     if bare.opening.status < 400:
         return skip(_OPEN)
     token = probe.target.token
@@ -278,7 +279,7 @@ def parse_challenge(value: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Metadata:
+class ResourceMetadata:
     """The metadata of the protected resource, and where it was looked for.
 
     `exchanges` are the requests for it; the last one is that of `document`.
@@ -302,8 +303,13 @@ class _Metadata:
         return [frame for it in self.exchanges for frame in (it.request, it.response)]
 
 
-async def _find_metadata(probe: Probe) -> _Metadata:
-    bare = await probe.once(_ask_without_token)
+async def find_metadata(probe: Probe) -> ResourceMetadata:
+    """Look for the metadata where the challenge says, or else at the well-known paths (RFC 9728).
+
+    Raises:
+        ConnectionLostError: the server does not answer.
+    """
+    bare = await probe.once(ask_without_token)
     head = bare.challenge
     challenge = parse_challenge((head.header("www-authenticate") or "") if head else "")
     target = urlsplit(probe.target.url)
@@ -311,7 +317,7 @@ async def _find_metadata(probe: Probe) -> _Metadata:
     named = challenge.get("resource_metadata")
     exchanges: list[Exchange] = []
     if named is not None and not _is_same_host(named, probe.target.url):
-        return _Metadata(challenge, exchanges, None, named)
+        return ResourceMetadata(challenge, exchanges, None, named)
     path = target.path.rstrip("/")
     places = [named] if named else [f"{origin}{_WELL_KNOWN}{path}", f"{origin}{_WELL_KNOWN}"]
     connection = http_connection(await probe.get_session())
@@ -325,13 +331,13 @@ async def _find_metadata(probe: Probe) -> _Metadata:
         exchanges.append(exchange)
         message = exchange.response.message
         if exchange.status == 200 and isinstance(message, dict):
-            return _Metadata(challenge, exchanges, message)
+            return ResourceMetadata(challenge, exchanges, message)
     issuer = await connection.fetch(
         "GET", url=f"{origin}{_AUTHORIZATION_SERVER}", timeout_seconds=5.0
     )
     document = issuer.response.message
     has_issuer = issuer.status == 200 and isinstance(document, dict) and "issuer" in document
-    return _Metadata(challenge, exchanges, None, has_issuer=has_issuer)
+    return ResourceMetadata(challenge, exchanges, None, has_issuer=has_issuer)
 
 
 def _is_same_host(url: str, other: str) -> bool:
@@ -345,21 +351,21 @@ def _is_same_host(url: str, other: str) -> bool:
 
 async def _find_reason_to_skip(probe: Probe) -> Outcome | None:
     """Return why the rules of OAuth do not apply; None if they do."""
-    bare = await probe.once(_ask_without_token)
+    bare = await probe.once(ask_without_token)
     if not bare.is_protected:
         return skip(_OPEN)
     # A server and its clients may agree on tokens of another kind (Base Protocol, "Auth").
-    if not (await probe.once(_find_metadata)).is_oauth:
+    if not (await probe.once(find_metadata)).is_oauth:
         return skip("nothing shows that tokens come from an authorization server")
     return None
 
 
 async def check_follows_mcp(probe: Probe) -> Outcome:
     """A client that has no token finds out where to get one."""
-    bare = await probe.once(_ask_without_token)
+    bare = await probe.once(ask_without_token)
     if not bare.is_protected:
         return skip(_OPEN)
-    found = await probe.once(_find_metadata)
+    found = await probe.once(find_metadata)
     if not found.is_oauth:
         return fail(
             "HTTP 401 comes without `resource_metadata`, and there is no metadata of the protected"
@@ -373,7 +379,7 @@ async def check_metadata(probe: Probe) -> Outcome:
     """The metadata of the protected resource names an authorization server."""
     if (outcome := await _find_reason_to_skip(probe)) is not None:
         return outcome
-    found = await probe.once(_find_metadata)
+    found = await probe.once(find_metadata)
     if found.elsewhere:
         return leave_untested(f"the metadata is on another server: {found.elsewhere}")
     if found.document is None:
@@ -392,7 +398,7 @@ async def check_metadata_resource(probe: Probe) -> Outcome:
     """The metadata is that of this server."""
     if (outcome := await _find_reason_to_skip(probe)) is not None:
         return outcome
-    found = await probe.once(_find_metadata)
+    found = await probe.once(find_metadata)
     if found.document is None:
         return cannot_decide("the metadata was not found", found.evidence)
     resource: Any = found.document.get("resource")
@@ -411,9 +417,9 @@ async def check_metadata_in_challenge(probe: Probe) -> Outcome:
     """The challenge names the metadata."""
     if (outcome := await _find_reason_to_skip(probe)) is not None:
         return outcome
-    found = await probe.once(_find_metadata)
+    found = await probe.once(find_metadata)
     if "resource_metadata" not in found.challenge:
-        reply = (await probe.once(_ask_without_token)).opening
+        reply = (await probe.once(ask_without_token)).opening
         return fail("the challenge has no `resource_metadata`", reply.frames)
     return succeed()
 
@@ -422,10 +428,10 @@ async def check_metadata_discoverable(probe: Probe) -> Outcome:
     """The challenge names the metadata, or it is at a well-known path."""
     if (outcome := await _find_reason_to_skip(probe)) is not None:
         return outcome
-    found = await probe.once(_find_metadata)
+    found = await probe.once(find_metadata)
     if "resource_metadata" in found.challenge or found.document is not None:
         return succeed()
-    reply = (await probe.once(_ask_without_token)).opening
+    reply = (await probe.once(ask_without_token)).opening
     return fail(
         "neither the challenge nor a well-known path leads to the metadata",
         [*reply.frames, *found.evidence],
@@ -436,11 +442,11 @@ async def check_challenge_scope(probe: Probe) -> Outcome:
     """The challenge names the scopes that are needed."""
     if (outcome := await _find_reason_to_skip(probe)) is not None:
         return outcome
-    challenge = (await probe.once(_find_metadata)).challenge
+    challenge = (await probe.once(find_metadata)).challenge
     if not challenge:
         return cannot_decide("HTTP 401 has no challenge")
     if "scope" not in challenge:
-        reply = (await probe.once(_ask_without_token)).opening
+        reply = (await probe.once(ask_without_token)).opening
         return fail("the challenge has no `scope`", reply.frames)
     return succeed()
 
@@ -449,10 +455,10 @@ async def check_offline_access(probe: Probe) -> Outcome:
     """Neither the challenge nor the metadata names the scope `offline_access`."""
     if (outcome := await _find_reason_to_skip(probe)) is not None:
         return outcome
-    found = await probe.once(_find_metadata)
+    found = await probe.once(find_metadata)
     supported = (found.document or {}).get("scopes_supported")
     if "offline_access" in found.challenge.get("scope", "").split():
-        reply = (await probe.once(_ask_without_token)).opening
+        reply = (await probe.once(ask_without_token)).opening
         return fail("the challenge names `offline_access`", reply.frames)
     if isinstance(supported, list) and "offline_access" in supported:
         return fail("`scopes_supported` contains `offline_access`", found.evidence)
@@ -461,7 +467,7 @@ async def check_offline_access(probe: Probe) -> Outcome:
 
 async def check_authorization_server(probe: Probe) -> Outcome:
     """The server has the metadata of its authorization server, or the default endpoints."""
-    bare = await probe.once(_ask_without_token)
+    bare = await probe.once(ask_without_token)
     if not bare.is_protected:
         return skip(_OPEN)
     connection = http_connection(await probe.get_session())

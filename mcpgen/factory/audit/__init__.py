@@ -1,0 +1,1 @@
+"""One report of all that mcpgen can find out about a server: `mcpgen audit`."""
