@@ -47,7 +47,7 @@ def audit(
     intensity: Annotated[
         Level,
         typer.Option(
-            help="The most messages of the robustness run over each transport: 250, 600 or 2,000."
+            help="The most messages of the robustness run over each transport: 250, 800 or 2,500."
         ),
     ] = Level.NORMAL,
     seed: Annotated[

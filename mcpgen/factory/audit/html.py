@@ -62,6 +62,15 @@ pre { margin: .25rem 0; padding: .5rem .75rem; background: var(--page); border-r
   border: 1px solid var(--line); white-space: pre-wrap; overflow-wrap: anywhere;
   font: .8rem/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace }
 :focus-visible { outline: 2px solid var(--soft); outline-offset: 2px }
+main > p + .scroll { margin-top: 1rem }
+@media (max-width: 44rem) {
+  .stacked thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px }
+  .stacked tr { display: block; padding: .5rem .75rem; border-top: 1px solid var(--line) }
+  .stacked tbody tr:first-child { border-top: 0 }
+  .stacked td { display: grid; grid-template-columns: 6.5rem 1fr; gap: .5rem; border: 0;
+    padding: .1rem 0; text-align: left }
+  .stacked td::before { content: attr(data-head); color: var(--soft); font-weight: 400 }
+  .stacked td > .grade { justify-self: start } }
 @media print { body { background: #fff } .scroll { overflow: visible } }
 """.strip()
 _HASH: Final = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
@@ -71,6 +80,7 @@ _NUMBERS: Final = frozenset(
     {"errors", "warnings", "score", "messages", "tokens", "input schema", "output schema"}
 )
 _LONG: Final = frozenset({"summary", "coverage", "reason", "value", "what is sent"})
+_BADGES: Final = frozenset({"grade", "verdict"})
 _ARROWS: Final = {"sent": "→", "received": "←"}
 
 
@@ -125,18 +135,19 @@ def _format_captioned(caption: str, heads: Sequence[str], rows: Iterable[Sequenc
 
 
 def _format_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
+    """Return a table; one with long texts becomes a list on narrow screens."""
     head = "".join(f'<th scope="col"{_class(name, 1)}>{text(name)}</th>' for name in heads)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td{_class(name, number)}>{_format_cell(name, value)}</td>"
-            for number, (name, value) in enumerate(zip(heads, row, strict=True))
-        )
-        + "</tr>"
-        for row in rows
-    )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    body = "".join(f"<tr>{_format_cells(heads, row)}</tr>" for row in rows)
+    kind = ' class="stacked"' if _LONG.intersection(heads) else ""
+    table = f"<table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return Html(f'<div class="scroll" tabindex="0">{table}</div>')
+
+
+def _format_cells(heads: Sequence[str], row: Sequence[str]) -> str:
+    return "".join(
+        f'<td{_class(name, number)} data-head="{text(name)}">{_format_cell(name, value)}</td>'
+        for number, (name, value) in enumerate(zip(heads, row, strict=True))
+    )
 
 
 def _class(name: str, number: int) -> str:
@@ -148,7 +159,7 @@ def _class(name: str, number: int) -> str:
 
 
 def _format_cell(name: str, value: str) -> Html:
-    return _badge(value) if name in {"grade", "verdict"} and value in _KINDS else text(value)
+    return _badge(value) if name in _BADGES else text(value)
 
 
 def _badge(word: str) -> Html:

@@ -18,7 +18,7 @@ class Intensity(Struct, frozen=True, kw_only=True):
     max_bytes: int
     max_seconds: float
     tools: int  # that are called with hostile arguments
-    cases: int  # of one experiment
+    cases: int  # of one experiment with arguments; of other experiments, twice as many
     huge_bytes: int  # of a long string or line
     memory_messages: int  # of one measurement of memory; 0: memory is not measured
 
@@ -38,7 +38,7 @@ INTENSITIES: Final[Mapping[str, Intensity]] = {
         ),
         Intensity(
             name="normal",
-            max_messages=600,
+            max_messages=800,
             max_bytes=32 * _MIB,
             max_seconds=60,
             tools=5,
@@ -48,7 +48,7 @@ INTENSITIES: Final[Mapping[str, Intensity]] = {
         ),
         Intensity(
             name="high",
-            max_messages=2000,
+            max_messages=2500,
             max_bytes=128 * _MIB,
             max_seconds=240,
             tools=15,

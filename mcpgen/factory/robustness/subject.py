@@ -14,7 +14,7 @@ from mcpgen.factory.robustness.faults import FAULTS, Finding
 from mcpgen.factory.robustness.intensity import Intensity
 from mcpgen.factory.robustness.leaks import find_path, find_trace, iterate_error_texts
 from mcpgen.factory.validate.checks.exchange import harmless_request
-from mcpgen.factory.validate.probe import Probe
+from mcpgen.factory.validate.probe import START_SECONDS, Probe
 from mcpgen.factory.wire.connection import Connection, ConnectionLostError, Pending, encode
 from mcpgen.factory.wire.frames import Frame, iterate_messages
 from mcpgen.factory.wire.http import HttpConnection, encode_header_value
@@ -25,6 +25,7 @@ from mcpgen.jsonschema.validation import SchemaValidator
 
 ANSWER_SECONDS: Final = 8.0
 _EXIT_SECONDS: Final = 2.0
+_START_SECONDS: Final = START_SECONDS + ANSWER_SECONDS  # of a new process
 _INTERNAL_ERROR: Final = -32603
 _TOO_MANY_REQUESTS: Final = 429
 # A gateway answers so for a server that is busy.
@@ -105,7 +106,7 @@ class Subject:
 
     def choose(self, variants: Sequence[Variant]) -> list[Variant]:
         """Return as many variants as the intensity allows, in their order."""
-        limit = self.intensity.cases
+        limit = self.intensity.cases * (1 if self._group == "arguments" else 2)
         if len(variants) <= limit:
             return list(variants)
         chosen = sorted(self._random.sample(range(len(variants)), limit))
@@ -218,9 +219,12 @@ class Subject:
         if self.is_stdio and current is not None and current.connection.lost:
             return current.connection.lost
         try:
-            session = await self.probe.get_session()
-            method = harmless_request(self.probe)
-            reply = await session.request(method, timeout_seconds=ANSWER_SECONDS)
+            async with asyncio.timeout(_START_SECONDS if self.is_stdio else ANSWER_SECONDS):
+                session = await self.probe.get_session()
+                method = harmless_request(self.probe)
+                reply = await session.request(method, timeout_seconds=ANSWER_SECONDS)
+        except TimeoutError:
+            return "no response in time"
         except ConnectionLostError as error:
             return str(error) or "the connection was closed"
         self._check_rate(reply.status)
@@ -245,10 +249,8 @@ class Subject:
         raise ServerLostError(detail)
 
     async def _describe_end(self, connection: StdioConnection) -> tuple[str, str]:
-        try:
-            async with asyncio.timeout(_EXIT_SECONDS):
-                code = await connection.process.wait()
-        except TimeoutError:
+        code = await connection.wait_for_exit(_EXIT_SECONDS)
+        if code is None:
             limit = f"{ANSWER_SECONDS:g}"
             return "stopped-answering", f"no response to a later request within {limit} seconds"
         lines = [line.strip() for line in connection.stderr.splitlines() if line.strip()]

@@ -22,6 +22,7 @@ from mcpgen.factory.wire.targets import Target
 
 _EXIT_SECONDS = 3.0
 _WRITE_SECONDS = 10.0
+_POLL_SECONDS = 0.02
 _STDERR_KEPT = 8000
 
 
@@ -97,11 +98,18 @@ class StdioConnection(Connection):
         """Close the server's standard input; return its exit code, None if it does not exit."""
         if self.process.stdin is not None:
             self.process.stdin.close()
-        try:
-            async with asyncio.timeout(timeout_seconds):
-                return await self.process.wait()
-        except TimeoutError:
-            return None
+        return await self.wait_for_exit(timeout_seconds)
+
+    async def wait_for_exit(self, timeout_seconds: float) -> int | None:
+        """Wait until the server has exited; return its exit code, None if it still runs.
+
+        `Process.wait` would also wait for its children, which hold the pipes open.
+        """
+        for _ in range(round(timeout_seconds / _POLL_SECONDS)):
+            if self.process.returncode is not None:
+                break
+            await asyncio.sleep(_POLL_SECONDS)
+        return self.process.returncode
 
     async def close(self) -> None:
         """Close the input, wait for the exit, and kill the process group after a time limit."""

@@ -12,6 +12,7 @@ import secrets
 
 from tests.validate.servers.core import (
     HEADER_MISMATCH,
+    INVALID_PARAMS,
     INVALID_REQUEST,
     LEGACY,
     META,
@@ -284,6 +285,9 @@ class HttpServer(Server):
         """Handle a message of 2026-07-28; only its connection may hear of it."""
         stream = Stream(0)
         stream.is_modern = True
+        if isinstance(message, dict) and not isinstance(message.get("params", {}), dict):
+            error = RpcError(INVALID_PARAMS, "`params` must be an object")
+            return self.make_refusal(400, error, self.read_id(message))
         if isinstance(message, dict) and is_request(message):
             try:
                 self.open_call(message, Session(MODERN))
@@ -292,7 +296,7 @@ class HttpServer(Server):
             except RpcError as error:
                 status = self.get_error_status(error.code)
                 return self.make_refusal(status, error, self.read_id(message))
-        elif not (isinstance(message, dict) and "method" in message):
+        elif not (isinstance(message, dict) and isinstance(message.get("method"), str)):
             return self.make_refusal(400, RpcError(INVALID_REQUEST, "expected one message"))
         self.start(self.receive(message, Session(MODERN)), stream, Session(MODERN))
         try:
@@ -547,8 +551,8 @@ class HttpServer(Server):
             request = await connection.read()
             if request is not None:
                 await self.handle(request, connection)
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
+        except (ConnectionError, ValueError, asyncio.IncompleteReadError):
+            pass  # the client has gone, or does not speak HTTP
         finally:
             connection.close()
 

@@ -175,11 +175,13 @@ async def _send_slowly(subject: Subject) -> None:
     post.record("a slow body", response)
     await subject.check_alive("a slow body")
     if not is_served:
-        limit = f"{_BLOCK_SECONDS:g} seconds"
-        subject.report(
-            "blocked-by-client",
-            f"another request was not answered within {limit} while one body was incomplete",
-        )
+        _report_block(subject, "the body of one request was incomplete")
+
+
+def _report_block(subject: Subject, condition: str) -> None:
+    limit = f"{_BLOCK_SECONDS:g} seconds"
+    message = f"a request was not answered within {limit} while {condition}"
+    subject.report("blocked-by-client", message)
 
 
 async def _is_served(subject: Subject) -> bool:
@@ -207,10 +209,13 @@ async def _leave_idle(subject: Subject) -> None:
             raw = await post.open()
             if raw is not None:
                 opened.append(raw)
-        await subject.check_alive("connections that send nothing")
+        is_served = await _is_served(subject)
     finally:
         for raw in opened:
             raw.abort()
+    await subject.check_alive("connections that send nothing")
+    if not is_served:
+        _report_block(subject, f"{len(opened)} connections sent nothing")
 
 
 async def _abandon_streams(subject: Subject) -> None:

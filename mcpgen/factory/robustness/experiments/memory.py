@@ -63,7 +63,7 @@ async def _repeat(subject: Subject) -> None:
             params = {"name": tool.name, "arguments": arguments}
             message = session.message("tools/call", params, session.next_id())
         await subject.exchange(
-            Variant("a request of 64 KiB", message, must_answer=True, is_client_fault=False)
+            Variant("a request of 64 KiB", message, wait_seconds=2.0, is_client_fault=False)
         )
 
 
