@@ -31,7 +31,7 @@ OAUTH_PACKAGES := oidc-provider@9.13.3 \
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test test-fast static bench bench-compare bench-instructions bench-telemetry fuzz kills load validate-selftest validate-agreement validate-servers image peers wheelhouse pythons corpus corpus-compare lint-corpus suites judges text-signals docs update-docs update-examples clean
+.PHONY: help demo test test-fast static bench bench-compare bench-instructions bench-telemetry fuzz kills load validate-selftest audit-selftest validate-agreement validate-servers image peers wheelhouse pythons corpus corpus-compare lint-corpus suites judges text-signals docs update-docs update-examples clean
 .DELETE_ON_ERROR:
 
 help:
@@ -48,6 +48,7 @@ help:
 	@echo 'make validate-selftest  what mcpgen validate says about each broken and each correct server'
 	@echo 'make validate-agreement  the official suite beside mcpgen validate on everything-mcp and the SDKs; a table'
 	@echo 'make validate-servers  the scores of servers from PyPI and npm, run without network; tables'
+	@echo 'make audit-selftest     what the robustness run of mcpgen audit finds in broken servers and SDKs'
 	@echo 'make image            the image of a generated server, built without network access and run'
 	@echo 'make pythons          every other Python here that mcpgen runs on, for the tests to compare'
 	@echo 'make corpus           a server from each real document there is, checked; a table'
@@ -111,6 +112,9 @@ validate-selftest: $(TEST_TOOLS) peers
 # SERVERS also takes NAME=URL, a conformance server that runs already: SERVERS='typescript=http://localhost:3000/mcp'.
 validate-agreement: $(TEST_TOOLS) peers
 	@nice $(BIN)/python -m tests.validate.agreement $(SERVERS)
+
+audit-selftest: $(TEST_TOOLS) peers
+	@$(BIN)/python -m tests.audit $(SERVERS)
 
 # Needs npm, git and `unshare`. SERVERS selects some by parts of their names: SERVERS='time excel'.
 validate-servers: $(TEST_TOOLS)

@@ -20,7 +20,7 @@ from mcpgen.factory.robustness.subject import (
     EndOfRunError,
     ServerLostError,
     Subject,
-    TestedTool,
+    ToolUnderTest,
     Variant,
 )
 from mcpgen.factory.validate.arguments import NoArgumentsError, make_arguments
@@ -245,7 +245,7 @@ class _Run:
         except ValueError:
             validator = None
         found = schema if isinstance(schema, dict) else {}
-        subject.tools.append(TestedTool(name, found, arguments, call.seconds, validator))
+        subject.tools.append(ToolUnderTest(name, found, arguments, call.seconds, validator))
 
 
 def _text_of(raw: bytes) -> str:

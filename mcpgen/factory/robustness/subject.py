@@ -57,7 +57,7 @@ class Variant(Struct, frozen=True):
     is_client_fault: bool = True  # an internal error would blame the server for it
 
 
-class TestedTool(Struct, frozen=True):
+class ToolUnderTest(Struct, frozen=True):
     """A tool that may be called, valid arguments, and how long their call took."""
 
     name: str
@@ -82,7 +82,7 @@ class Subject:
         self.intensity = intensity
         self.seed = seed
         self.findings: dict[tuple[str, str], Finding] = {}
-        self.tools: list[TestedTool] = []
+        self.tools: list[ToolUnderTest] = []
         self.known_text = ""  # of definitions and valid calls: a path in it is no leak
         self.messages = 0
         self.exits_at_end = True  # of its standard input, as far as is known

@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from tests.validate.servers.http import HttpConnection, HttpServer, Reply
+from tests.validate.servers.http import HttpConnection, HttpServer, Reply, close
 
 
 class Reading(HttpServer):
@@ -19,7 +19,7 @@ class Reading(HttpServer):
         except asyncio.CancelledError:
             return
         finally:
-            writer.close()
+            await close(writer)
 
 
 class StopsAfterHalfBody(Reading):
@@ -38,7 +38,7 @@ class StopsAfterHalfBody(Reading):
         except (ConnectionError, ValueError, asyncio.CancelledError):
             return
         finally:
-            connection.close()
+            await close(writer)
 
 
 class StopsAfterDisconnect(Reading):
@@ -61,7 +61,7 @@ class ServesOneByOne(HttpServer):
             async with self.lock:
                 await super().accept(reader, writer)
         finally:
-            writer.close()
+            await close(writer)
 
 
 class TracebackPage(HttpServer):

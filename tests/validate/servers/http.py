@@ -554,7 +554,14 @@ class HttpServer(Server):
         except (ConnectionError, ValueError, asyncio.IncompleteReadError):
             pass  # the client has gone, or does not speak HTTP
         finally:
-            connection.close()
+            await close(writer)
+
+
+async def close(writer):
+    """Close a socket, and wait until it is closed."""
+    writer.close()
+    with contextlib.suppress(ConnectionError):
+        await writer.wait_closed()
 
 
 class HttpConnection:
@@ -611,10 +618,6 @@ class HttpConnection:
             for task in (ended, changed):
                 task.cancel()
             await asyncio.gather(ended, changed, return_exceptions=True)
-
-    def close(self):
-        """Close the socket."""
-        self.writer.close()
 
 
 @contextlib.asynccontextmanager

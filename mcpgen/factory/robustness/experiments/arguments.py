@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mcpgen.factory.robustness.experiments.kinds import Experiment, require_tools
-from mcpgen.factory.robustness.subject import Subject, TestedTool, Variant
+from mcpgen.factory.robustness.subject import Subject, ToolUnderTest, Variant
 from mcpgen.factory.wire.session import Session
 from mcpgen.jsonschema.types import JsonObject
 
@@ -43,7 +43,7 @@ Path = tuple[str | int, ...]
 # Places in arguments
 
 
-def list_places(tool: TestedTool) -> list[Path]:
+def list_places(tool: ToolUnderTest) -> list[Path]:
     """Return the paths of values in arguments: those of valid ones, and of other properties."""
     paths = [path for path in _walk(tool.arguments, ()) if path]
     properties = tool.schema.get("properties")
@@ -77,23 +77,23 @@ def put(arguments: Any, path: Path, value: Any) -> Any:
 # Messages
 
 
-def _call(session: Session, tool: TestedTool, arguments: Any) -> JsonObject:
+def _call(session: Session, tool: ToolUnderTest, arguments: Any) -> JsonObject:
     params = {"name": tool.name, "arguments": arguments}
     return session.message("tools/call", params, session.next_id())
 
 
-def _describe(tool: TestedTool, path: Path) -> str:
+def _describe(tool: ToolUnderTest, path: Path) -> str:
     shown = "/".join(map(str, path)) or "arguments"
     return f"`{tool.name}`, {shown}"
 
 
-def _make_variant(session: Session, tool: TestedTool, path: Path, value: Any) -> Variant:
+def _make_variant(session: Session, tool: ToolUnderTest, path: Path, value: Any) -> Variant:
     """Return a call with one value changed."""
     arguments = put(tool.arguments, path, value)
     return _make_call(session, tool, arguments, f"{_describe(tool, path)} = {_shorten(value)}")
 
 
-def _make_call(session: Session, tool: TestedTool, arguments: Any, name: str) -> Variant:
+def _make_call(session: Session, tool: ToolUnderTest, arguments: Any, name: str) -> Variant:
     """Return a call, which must be answered at once if the arguments are invalid.
 
     With valid arguments, a tool may take its time.
@@ -109,7 +109,7 @@ def _make_call(session: Session, tool: TestedTool, arguments: Any, name: str) ->
 
 
 def _make_raw_variant(
-    session: Session, tool: TestedTool, path: Path, text: str, name: str = ""
+    session: Session, tool: ToolUnderTest, path: Path, text: str, name: str = ""
 ) -> Variant:
     """Return a call with JSON text at a path; a parser may refuse it as a whole."""
     message = _call(session, tool, put(tool.arguments, path, _MARK))
@@ -132,7 +132,7 @@ def _mix(columns: Sequence[Sequence[Variant]]) -> list[Variant]:
 
 
 async def _collect(
-    subject: Subject, make: Callable[[Session, TestedTool, Path], Sequence[Variant]]
+    subject: Subject, make: Callable[[Session, ToolUnderTest, Path], Sequence[Variant]]
 ) -> list[Variant]:
     tools = require_tools(subject)
     session = await subject.get_session()
@@ -151,14 +151,14 @@ async def _send_wrong_types(subject: Subject) -> list[Variant]:
 
 
 async def _send_boundaries(subject: Subject) -> list[Variant]:
-    def make(session: Session, tool: TestedTool, path: Path) -> list[Variant]:
+    def make(session: Session, tool: ToolUnderTest, path: Path) -> list[Variant]:
         schema = _find_schema(tool, path)
         return [_make_variant(session, tool, path, it) for it in list_boundaries(schema)]
 
     return await _collect(subject, make)
 
 
-def _find_schema(tool: TestedTool, path: Path) -> Mapping[str, Any]:
+def _find_schema(tool: ToolUnderTest, path: Path) -> Mapping[str, Any]:
     schema: Any = tool.schema
     for step in path:
         inner = schema.get("items" if isinstance(step, int) else "properties")
@@ -240,7 +240,7 @@ def _of_raw(texts: Sequence[str]) -> Callable[[Subject], Any]:
 
 
 async def _collect_by_tool(
-    subject: Subject, make: Callable[[Session, TestedTool], Sequence[Variant]]
+    subject: Subject, make: Callable[[Session, ToolUnderTest], Sequence[Variant]]
 ) -> list[Variant]:
     tools = require_tools(subject)
     session = await subject.get_session()
@@ -248,7 +248,7 @@ async def _collect_by_tool(
 
 
 async def _send_duplicate_keys(subject: Subject) -> list[Variant]:
-    def make(session: Session, tool: TestedTool) -> list[Variant]:
+    def make(session: Session, tool: ToolUnderTest) -> list[Variant]:
         clean = _call(session, tool, tool.arguments)
         text = json.dumps(_call(session, tool, _MARK), ensure_ascii=False)
         members = json.dumps(tool.arguments, ensure_ascii=False)[1:-1]
@@ -279,7 +279,7 @@ async def _send_prototype_keys(subject: Subject) -> list[Variant]:
 
 
 async def _send_incomplete(subject: Subject) -> list[Variant]:
-    def make(session: Session, tool: TestedTool) -> list[Variant]:
+    def make(session: Session, tool: ToolUnderTest) -> list[Variant]:
         shorter = [
             {key: value for key, value in tool.arguments.items() if key != name}
             for name in tool.arguments

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import Struct
 
-from mcpgen.factory.robustness.subject import Subject, TestedTool, Variant
+from mcpgen.factory.robustness.subject import Subject, ToolUnderTest, Variant
 
 STDIO = ("stdio",)
 HTTP = ("http",)
@@ -21,7 +21,7 @@ class UntestedError(Exception):
     """An experiment that applies and cannot be exercised; the message says why."""
 
 
-def require_tools(subject: Subject) -> Sequence[TestedTool]:
+def require_tools(subject: Subject) -> Sequence[ToolUnderTest]:
     """Return the tools that may be called.
 
     Raises:
