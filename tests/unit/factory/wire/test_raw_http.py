@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
 
 import pytest
 
@@ -11,30 +11,32 @@ from mcpgen.factory.wire.connection import ConnectionLostError
 from mcpgen.factory.wire.raw_http import RawHttp, format_request, read_body, read_status
 
 
-def exchange(response: bytes, sent: bytes = b"GET / HTTP/1.1\r\n\r\n") -> bytes:
+def exchange(response: bytes) -> bytes:
+    """Return what is read from a server that responds and waits until the client has gone."""
+
     async def talk() -> bytes:
+        has_ended = asyncio.Event()
+
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.readuntil(b"\r\n\r\n")
             writer.write(response)
-            await writer.drain()
-            await reader.read()
+            with contextlib.suppress(ConnectionError):
+                await reader.read()
             writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+            has_ended.set()
 
-        return await with_server(serve, sent)
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as listener:
+            port = listener.sockets[0].getsockname()[1]
+            raw = await RawHttp.open(f"http://127.0.0.1:{port}/mcp")
+            await raw.send(b"GET / HTTP/1.1\r\n\r\n")
+            received = await raw.read_response(10)
+            raw.abort()
+            await has_ended.wait()
+            return received
 
     return asyncio.run(talk())
-
-
-async def with_server(
-    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]], sent: bytes
-) -> bytes:
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listener:
-        port = listener.sockets[0].getsockname()[1]
-        raw = await RawHttp.open(f"http://127.0.0.1:{port}/mcp")
-        await raw.send(sent)
-        received = await raw.read_response(10)
-        raw.abort()
-        return received
 
 
 def test_a_response_is_read_to_its_declared_end_while_the_connection_stays_open() -> None:
