@@ -70,7 +70,7 @@ class PathInError(Server):
     """Names a file of its code in an error."""
 
     def refuse_arguments(self, call, violation):
-        text = f"{violation} (/home/ada/server/venv/lib/python3.11/site-packages/tool.py)"
+        text = f"{violation} (/srv/ada/server/venv/lib/python3.11/site-packages/tool.py)"
         return {"content": [make_text(text)], "isError": True}
 
 

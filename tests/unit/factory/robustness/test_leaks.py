@@ -37,7 +37,7 @@ def test_stack_traces_of_the_server_are_recognised(text: str, language: str) -> 
         ('File "/srv/app/server.py", line 12', "/srv/app/server.py"),
         (r"C:\app\node_modules\tool\index.js", r"C:\app\node_modules\tool\index.js"),
         ("Access denied: /etc/passwd is outside of /tmp", ""),  # what file servers say
-        ("no such file: /home/ada/notes/server.py", ""),
+        ("no such file: /srv/ada/notes/server.py", ""),
         ("see https://example.com/docs/server.py", ""),
     ],
 )
