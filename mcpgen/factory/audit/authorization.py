@@ -25,7 +25,7 @@ _SHOWN_MEMBERS: Final = (
     "resource_name", "resource_documentation", "jwks_uri",
 )  # fmt: skip
 _MAX_SHOWN: Final = 500
-UNKNOWN_REVISION: Final = "any"
+UNKNOWN_REVISION: Final = "any revision"
 
 
 class Authorization(Struct, frozen=True, kw_only=True):

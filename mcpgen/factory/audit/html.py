@@ -39,11 +39,11 @@ p { margin: .25rem 0 }
   background: var(--card) }
 table { border-collapse: collapse; width: 100%; font-size: .9rem }
 th, td { text-align: left; vertical-align: top; padding: .4rem .75rem;
-  border-top: 1px solid var(--line); overflow-wrap: anywhere }
+  border-top: 1px solid var(--line); overflow-wrap: break-word }
 thead th { background: var(--head); border-top: 0; font-weight: 600; white-space: nowrap }
 td.number, th.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
-td.key { min-width: 9rem; font-weight: 600 }
-td.long { min-width: 14rem }
+td.key { min-width: 9rem; font-weight: 600; overflow-wrap: anywhere }
+td.long { min-width: 14rem; overflow-wrap: anywhere }
 .grade { display: inline-block; padding: 0 .5rem; border-radius: 6px; font-size: .8rem;
   font-weight: 700; line-height: 1.6; white-space: nowrap; background: var(--none-back) }
 .good { color: var(--good); background: var(--good-back) }
@@ -53,8 +53,8 @@ article { background: var(--card); border: 1px solid var(--line); border-radius:
   padding: .75rem 1rem; margin: .5rem 0 }
 article p { overflow-wrap: anywhere }
 article .rule { font-weight: 600 }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .125rem .75rem; margin: .5rem 0 0;
-  font-size: .9rem }
+dl { display: grid; grid-template-columns: max-content minmax(0, 1fr);
+  gap: .125rem .75rem; margin: .5rem 0 0; font-size: .9rem }
 dt { color: var(--soft) }
 dd { margin: 0; overflow-wrap: anywhere }
 summary { cursor: pointer; color: var(--soft); margin-top: .5rem; font-size: .9rem }
@@ -67,7 +67,7 @@ main > p + .scroll { margin-top: 1rem }
   .stacked thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px }
   .stacked tr { display: block; padding: .5rem .75rem; border-top: 1px solid var(--line) }
   .stacked tbody tr:first-child { border-top: 0 }
-  .stacked td { display: grid; grid-template-columns: 6.5rem 1fr; gap: .5rem; border: 0;
+  .stacked td { display: grid; grid-template-columns: 6.5rem minmax(0, 1fr); gap: .5rem; border: 0;
     padding: .1rem 0; text-align: left }
   .stacked td::before { content: attr(data-head); color: var(--soft); font-weight: 400 }
   .stacked td > .grade { justify-self: start } }

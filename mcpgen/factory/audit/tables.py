@@ -94,19 +94,6 @@ def _list_robustness(audit: Audit) -> Iterator[Table]:
     result = audit.robustness
     if result is None:
         return
-    rows = [
-        (
-            row.experiment.id,
-            row.transport,
-            row.experiment.title,
-            str(row.messages) if row.messages else "-",
-            _describe_result(row),
-        )
-        for row in result.rows
-        if row.is_applicable
-    ]
-    heads = ("experiment", "transport", "what is sent", "messages", "result")
-    yield Table(ROBUSTNESS, "Experiments", heads, rows)
     facts = [
         ("intensity", f"{result.intensity.name}, seed {result.seed}"),
         *((f"revision over {name}", value) for name, value in result.revisions.items()),
@@ -123,6 +110,19 @@ def _list_robustness(audit: Audit) -> Iterator[Table]:
         ),
     ]
     yield Table(ROBUSTNESS, "Conditions", ("what", "value"), facts)
+    rows = [
+        (
+            row.experiment.id,
+            row.transport,
+            row.experiment.title,
+            str(row.messages) if row.messages else "-",
+            _describe_result(row),
+        )
+        for row in result.rows
+        if row.is_applicable
+    ]
+    heads = ("experiment", "transport", "what is sent", "messages", "result")
+    yield Table(ROBUSTNESS, "Experiments", heads, rows)
 
 
 def _describe_result(row: Row) -> str:
