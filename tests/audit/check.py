@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from mcpgen.factory.robustness.intensity import INTENSITIES
 from mcpgen.factory.robustness.run import Robustness, run_experiments
 from mcpgen.factory.validate.probe import ProbeOptions
@@ -12,16 +14,17 @@ from mcpgen.factory.wire.targets import Target
 from tests.audit.table import Faulty
 from tests.validate.examine import serve
 
+_MAX_SECONDS = 300.0
 CONCURRENT = 16  # most of a run is waiting
 
 
 async def run(
     target: Target, transport: str, *, intensity: str = "normal", allow_writes: bool = False
 ) -> Robustness:
-    """Run all experiments."""
+    """Run all experiments, in more time than a user would give on a machine that is not busy."""
     return await run_experiments(
         {transport: target},
-        intensity=INTENSITIES[intensity],
+        intensity=replace(INTENSITIES[intensity], max_seconds=_MAX_SECONDS),
         options=ProbeOptions(allow_writes=allow_writes),
     )
 

@@ -24,12 +24,13 @@ from mcpgen.jsonschema.types import JsonObject
 from mcpgen.jsonschema.validation import SchemaValidator
 
 ANSWER_SECONDS: Final = 8.0
+_ALIVE_SECONDS: Final = 20.0  # a tool may keep a server that does one thing at a time busy
 _EXIT_SECONDS: Final = 2.0
-_START_SECONDS: Final = START_SECONDS + ANSWER_SECONDS  # of a new process
+_START_SECONDS: Final = START_SECONDS + _ALIVE_SECONDS  # of a new process
 _INTERNAL_ERROR: Final = -32603
-_TOO_MANY_REQUESTS: Final = 429
-# A gateway answers so for a server that is busy.
-_GATEWAY_STATUSES: Final = frozenset({502, 503, 504})
+# Statuses with which a server, or a firewall before it, may end the examination.
+_REFUSALS: Final = {403: "refuses further requests", 429: "limits the rate of requests"}
+_INTERNAL_STATUS: Final = 500  # gateways answer with others, and so do servers without a feature
 _MAX_EVIDENCE: Final = 4
 _MAX_SHOWN: Final = 120
 
@@ -166,7 +167,7 @@ class Subject:
             self.examine(connection.received[since:], variant)
             return None
         reply = Reply(pending.request, response, pending.head)
-        self._check_rate(reply.status)
+        self._check_refusal(reply.status)
         is_answered = response is not None or reply.status >= 300
         if not is_answered:
             await self.check_alive(variant.name)
@@ -193,9 +194,9 @@ class Subject:
             return None
         return make_headers(session, connection, variant.headers_of or variant.message)
 
-    def _check_rate(self, status: int) -> None:
-        if status == _TOO_MANY_REQUESTS:
-            raise EndOfRunError("the server limits the rate of requests (HTTP 429)")
+    def _check_refusal(self, status: int) -> None:
+        if status in _REFUSALS:
+            raise EndOfRunError(f"the server {_REFUSALS[status]} (HTTP {status})")
 
     async def check_alive(self, after: str) -> None:
         """Check that the server answers a harmless request in time.
@@ -219,15 +220,15 @@ class Subject:
         if self.is_stdio and current is not None and current.connection.lost:
             return current.connection.lost
         try:
-            async with asyncio.timeout(_START_SECONDS if self.is_stdio else ANSWER_SECONDS):
+            async with asyncio.timeout(_START_SECONDS if self.is_stdio else _ALIVE_SECONDS):
                 session = await self.probe.get_session()
                 method = harmless_request(self.probe)
-                reply = await session.request(method, timeout_seconds=ANSWER_SECONDS)
+                reply = await session.request(method, timeout_seconds=_ALIVE_SECONDS)
         except TimeoutError:
             return "no response in time"
         except ConnectionLostError as error:
             return str(error) or "the connection was closed"
-        self._check_rate(reply.status)
+        self._check_refusal(reply.status)
         if reply.response is None:
             return f"HTTP {reply.status}" if reply.status else "no response in time"
         return ""
@@ -251,7 +252,7 @@ class Subject:
     async def _describe_end(self, connection: StdioConnection) -> tuple[str, str]:
         code = await connection.wait_for_exit(_EXIT_SECONDS)
         if code is None:
-            limit = f"{ANSWER_SECONDS:g}"
+            limit = f"{_ALIVE_SECONDS:g}"
             return "stopped-answering", f"no response to a later request within {limit} seconds"
         lines = [line.strip() for line in connection.stderr.splitlines() if line.strip()]
         last = f"; its log ends with: {self._shorten(lines[-1])}" if lines else ""
@@ -295,7 +296,7 @@ class Subject:
         if _INTERNAL_ERROR in codes:
             message = f"{name}: answered with the error {_INTERNAL_ERROR}"
             self.report("internal-error", message, evidence)
-        elif status >= 500 and status not in _GATEWAY_STATUSES:
+        elif status == _INTERNAL_STATUS:
             self.report("internal-error", f"{name}: answered with HTTP {status}", evidence)
 
     def report(self, rule: str, message: str, frames: Sequence[Frame] = ()) -> None:

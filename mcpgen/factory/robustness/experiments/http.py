@@ -17,7 +17,7 @@ from mcpgen.factory.wire.raw_http import RawHttp, format_request, read_body, rea
 
 _SHORT_SECONDS: Final = 3.0
 _PIECE_SECONDS: Final = 0.2
-_BLOCK_SECONDS: Final = 6.0
+_BLOCK_SECONDS: Final = 8.0
 _REPETITIONS: Final = 3
 
 
