@@ -176,7 +176,7 @@ class Subject:
         if variant.must_answer and not is_answered:
             limit = f"{ANSWER_SECONDS:g}"
             message = f"{variant.name}: no response within {limit} seconds"
-            self.report("request-unanswered", message, [pending.request])
+            self.add_finding("request-unanswered", message, [pending.request])
         return reply if variant.must_answer and response is not None else None
 
     async def _wait(
@@ -245,7 +245,7 @@ class Subject:
         if isinstance(connection, StdioConnection):
             rule, detail = await self._describe_end(connection)
         frames = [it for it in self.probe.frames if not it.is_received][-2:]
-        self.report(rule, f"{after}: {detail}", frames)
+        self.add_finding(rule, f"{after}: {detail}", frames)
         await self.probe.close()
         raise ServerLostError(detail)
 
@@ -272,7 +272,7 @@ class Subject:
             if frame.fault and self.is_stdio:
                 shown = self._shorten(frame.raw.decode("utf-8", "backslashreplace"))
                 message = f"{variant.name}: a line of stdout is {shown!r}"
-                self.report("stdout-noise", message, [frame])
+                self.add_finding("stdout-noise", message, [frame])
             for error in iterate_error_texts(frame):
                 self._examine_text(error, sent, variant.name, evidence)
             if variant.is_client_fault:
@@ -281,10 +281,10 @@ class Subject:
     def _examine_text(self, error: str, sent: str, name: str, evidence: Sequence[Frame]) -> None:
         if language := find_trace(error):
             message = f"{name}: a stack trace of {language} is returned"
-            self.report("traceback-leaked", message, evidence)
+            self.add_finding("traceback-leaked", message, evidence)
         elif path := find_path(error, sent + self.known_text):
             message = f"{name}: an error names the file {self._shorten(path)}"
-            self.report("path-leaked", message, evidence)
+            self.add_finding("path-leaked", message, evidence)
 
     def _examine_code(self, frame: Frame, name: str, evidence: Sequence[Frame]) -> None:
         codes = [
@@ -295,12 +295,12 @@ class Subject:
         status = frame.http.status if frame.http is not None else 0
         if _INTERNAL_ERROR in codes:
             message = f"{name}: answered with the error {_INTERNAL_ERROR}"
-            self.report("internal-error", message, evidence)
+            self.add_finding("internal-error", message, evidence)
         elif status == _INTERNAL_STATUS:
-            self.report("internal-error", f"{name}: answered with HTTP {status}", evidence)
+            self.add_finding("internal-error", f"{name}: answered with HTTP {status}", evidence)
 
-    def report(self, rule: str, message: str, frames: Sequence[Frame] = ()) -> None:
-        """Report a fault of the current experiment; the first message of a kind is kept."""
+    def add_finding(self, rule: str, message: str, frames: Sequence[Frame] = ()) -> None:
+        """Add a fault of the current experiment; the first message of a kind is kept."""
         key = (rule, self._experiment)
         known = self.findings.get(key)
         if known is not None:

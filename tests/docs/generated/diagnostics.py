@@ -23,7 +23,17 @@ _EXAMPLE: Final = re.compile(r"^(?:error|warning|note)\[([\w-]+)\]", re.MULTILIN
 _FENCE: Final = re.compile(r'^```\w+(?: title="([^"]+)")?$', re.MULTILINE)
 _PLACE: Final = re.compile(r"^  --> ([^:\n]+)", re.MULTILINE)
 _LONGEST_INPUT: Final = 40
-_NO_REPORTS: Final = {"get", "log", "format_line", "_grade", "flag", "Feature"}
+_NO_REPORTS: Final = {
+    "get",
+    "log",
+    "format_line",
+    "_grade",
+    "flag",
+    "Feature",
+    "Fault",
+    "Table",
+    "add_finding",
+}
 _SEVERITIES: Final = {"error": "error", "warning": "warning", "warn": "warning", "note": "note"}
 _SKIPS: Final = "skips the operation"
 # Titles of the sections, by the packages that report.

@@ -61,13 +61,13 @@ async def _end_input(
     if code is None:
         subject.exits_at_end = False
         limit = f"{timeout_seconds:g} seconds after standard input was closed"
-        subject.report("left-running", f"{when}: the process still runs {limit}", sent)
+        subject.add_finding("left-running", f"{when}: the process still runs {limit}", sent)
         return
     if CAN_MEASURE and (left := await wait_for_end(connection.process.pid, _CHILD_SECONDS)):
         names = ", ".join(f"`{describe_process(it)}`" for it in left[:3])
         limit = f"{_CHILD_SECONDS:g} seconds after the server"
         message = f"{when}: {len(left)} child process(es) still run {limit}: {names}"
-        subject.report("child-left-running", message, sent)
+        subject.add_finding("child-left-running", message, sent)
 
 
 async def _end_at_once(subject: Subject) -> None:

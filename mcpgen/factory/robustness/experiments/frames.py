@@ -116,7 +116,7 @@ async def _send_in_pieces(subject: Subject) -> None:
         if await pending.response(ANSWER_SECONDS) is None:
             await subject.check_alive("a request in three pieces")
             message_text = "a request that was written in three pieces was not answered"
-            subject.report("request-lost", message_text, [pending.request])
+            subject.add_finding("request-lost", message_text, [pending.request])
             return
 
 
@@ -138,7 +138,7 @@ async def _send_joined(subject: Subject) -> None:
         await subject.check_alive("three lines in one write")
         lost = found.count(None)
         message = f"{lost} of 3 requests that were written at once were not answered"
-        subject.report("request-lost", message, [waiting[found.index(None)].request])
+        subject.add_finding("request-lost", message, [waiting[found.index(None)].request])
 
 
 _CATCH: Final = "catch the error of the JSON parser for each frame, and read the next one"

@@ -181,7 +181,7 @@ async def _send_slowly(subject: Subject) -> None:
 def _report_block(subject: Subject, condition: str) -> None:
     limit = f"{_BLOCK_SECONDS:g} seconds"
     message = f"a request was not answered within {limit} while {condition}"
-    subject.report("blocked-by-client", message)
+    subject.add_finding("blocked-by-client", message)
 
 
 async def _is_served(subject: Subject) -> bool:

@@ -32,7 +32,7 @@ async def _measure_growth(subject: Subject) -> None:
             shown = " → ".join(f"{size // _MIB}" for size in sizes)
             count = subject.intensity.memory_messages
             message = f"the process grew each time that {count} requests were sent: {shown} MiB"
-            subject.report("memory-growth", message)
+            subject.add_finding("memory-growth", message)
             return
         bound = _LATER_BOUND
         await _repeat(subject)
