@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     from mcpgen.runtime.handlers.declared import Declared
     from mcpgen.runtime.handlers.dispatcher import Dispatcher
     from mcpgen.runtime.handlers.features import Features
+    from mcpgen.runtime.skills.files import SkillFiles
     from mcpgen.runtime.state.store import Store
     from mcpgen.runtime.tools.registry import ToolRegistry, UserConnections
     from mcpgen.runtime.tools.tool import ToolGroup
     from mcpgen.runtime.upstream.http.messages import Sender
 
+SKILLS_EXTENSION = "io.modelcontextprotocol/skills"
+SKILLS_ON_A_PAGE = 100
 _FEATURE_WORDS = (b"Features",)
 _HOOK_WORDS = (b"override", b"before", b"after")
 
@@ -51,6 +54,7 @@ class ServerPackage:
         self._listing = self._read_list("search_listing" if self.has_search else "listing")
         self.features = self._load_features()
         self.declared = self._load_declared()
+        self._skill_files: SkillFiles | None = None
         self.definition = self._make_definition()
         self._environ: Mapping[str, str] | None = None
         self._variables: Sequence[str] = ()
@@ -314,9 +318,56 @@ class ServerPackage:
             definition = self.features.extend(definition, self._listing, aliases)
         if self.declared is not None:
             definition = self.declared.extend(definition)
+        if "skills" in contract or self._has_own_skills:
+            definition = self._add_skills(definition)
         if self.features is not None:
             self.features.check_completions(definition)
         return definition
+
+    @property
+    def _own_skills(self) -> str:
+        """The folder of the skills that the owner wrote."""
+        return f"{self._module.__path__[0]}/skills"
+
+    @property
+    def _has_own_skills(self) -> bool:
+        return not self._generated_only and os.path.isdir(self._own_skills)  # noqa: PTH112  (importing pathlib costs 9 ms)
+
+    def _add_skills(self, definition: ServerDefinition) -> ServerDefinition:
+        """Return the definition with the skills, of which nothing is read until a client asks."""
+        others = definition.resources
+
+        def list_resources() -> list[bytes]:
+            return [
+                *(() if others is None else others.lines),
+                *self.open_skill_files().list_resources(),
+            ]
+
+        return definition.replace(
+            resources=PreparedList("resources", list_resources),
+            resource_templates=definition.resource_templates or PreparedList("resourceTemplates"),
+            extensions={**definition.extensions, SKILLS_EXTENSION: {"directoryRead": True}},
+            skills=PreparedList(
+                "skills", lambda: self.open_skill_files().list_entries(), page_size=SKILLS_ON_A_PAGE
+            ),
+            open_skill_files=self.open_skill_files,
+        )
+
+    def open_skill_files(self) -> SkillFiles:
+        """Load the skills, once.
+
+        Raises:
+            ProtocolError: the index of the generated skills is missing or damaged.
+        """
+        if self._skill_files is None:
+            from mcpgen.runtime.skills.files import SkillFiles
+
+            self._skill_files = SkillFiles(
+                self._read,
+                has_generated="skills" in self.contract,
+                own_folder=self._own_skills if self._has_own_skills else "",
+            )
+        return self._skill_files
 
     def _load_declared(self) -> Declared | None:
         """Read the resources and prompts of the manifest; most servers have none."""

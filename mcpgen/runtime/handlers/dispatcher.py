@@ -303,6 +303,8 @@ class Dispatcher:
                 return features.call_tool(name, arguments, context)
             return self.tools.call(name, arguments, context)
         if features is None:
+            if request.method == "resources/read":  # a server with no other resources than skills
+                raise ResourceNotFoundError(params["uri"])
             raise ProtocolError(METHOD_NOT_FOUND, f"no handler for {request.method}")
         if request.method == "prompts/get":
             return features.get_prompt(params["name"], params.get("arguments", {}), context)

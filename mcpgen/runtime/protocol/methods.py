@@ -31,6 +31,7 @@ MAX_SUBSCRIPTIONS: Final = 1000  # to resources, per legacy session
 MAX_URI_CHARACTERS: Final = 2048  # in a subscription
 MAX_CLIENT_BYTES: Final = 4096  # of a client's capabilities, as JSON
 MAX_CLIENT_VALUES: Final = 100
+SKILL_SCHEME: Final = "skill://"
 MAX_LISTENS: Final = 1000  # `subscriptions/listen` per connection; over HTTP each has its own
 
 Method: TypeAlias = "Callable[[Request], bool | None]"
@@ -230,9 +231,25 @@ def _get_prompt(request: Request) -> bool:
 
 
 def _read_resource(request: Request) -> bool:
-    _require_uri(request.params)
+    uri = _require_uri(request.params)
     _read_input(request)
+    if uri.startswith(SKILL_SCHEME) and request.connection.definition.skills is not None:
+        from mcpgen.runtime.protocol.skills import answer_skill_file  # not needed to list tools
+
+        return not answer_skill_file(request, uri)
     return True
+
+
+def _get_skill(request: Request) -> None:
+    from mcpgen.runtime.protocol.skills import get_skill
+
+    get_skill(request, _require_uri(request.params))
+
+
+def _read_directory(request: Request) -> None:
+    from mcpgen.runtime.protocol.skills import read_directory
+
+    read_directory(request, _require_uri(request.params))
 
 
 def _complete(request: Request) -> bool:
@@ -304,12 +321,15 @@ _METHODS: Final[dict[str, tuple[Method, tuple[str, ...]]]] = {
     "ping": (_ping, ()),
     "prompts/get": (_get_prompt, ("prompts",)),
     "prompts/list": (_make_list_method("prompts"), ("prompts",)),
+    "resources/directory/read": (_read_directory, ("skills",)),
     "resources/list": (_make_list_method("resources"), ("resources",)),
     "resources/read": (_read_resource, ("resources",)),
     "resources/subscribe": (_subscribe, ("has_subscriptions",)),
     "resources/templates/list": (_make_list_method("resource_templates"), ("resources",)),
     "resources/unsubscribe": (_unsubscribe, ("has_subscriptions",)),
     "server/discover": (_discover, ()),
+    "skills/get": (_get_skill, ("skills",)),
+    "skills/list": (_make_list_method("skills"), ("skills",)),
     "subscriptions/listen": (_listen, ("changing_lists", "has_subscriptions")),
     "tools/call": (_call_tool, ("tools",)),
     "tools/list": (_make_list_method("tools"), ("tools",)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, JsonObject, encode_json
@@ -25,33 +25,50 @@ _KINDS: Final = {  # key of the list -> member that identifies an item, its memb
     "prompts": ("name", "prompt_keys"),
     "resources": ("uri", "resource_keys"),
     "resourceTemplates": ("uriTemplate", "template_keys"),
+    "skills": ("uri", "skill_keys"),
 }
 
 
 class PreparedList:
-    """One of the four lists; `kind` is its key in the result, for example "tools".
+    """One of the lists of a server; `kind` is its key in the result, for example "tools".
 
     Each line is one item as compact JSON in the newest shape, in list order. Lines are decoded only
-    for clients of older revisions and to look up an item.
+    for clients of older revisions and to look up an item. A function that returns the lines is
+    called when they are first needed; until then nothing is read.
     """
 
-    def __init__(self, kind: str, lines: Iterable[bytes] = (), *, page_size: int = 1000) -> None:
+    def __init__(
+        self,
+        kind: str,
+        lines: Iterable[bytes] | Callable[[], Iterable[bytes]] = (),
+        *,
+        page_size: int = 1000,
+    ) -> None:
         self.kind = kind
         self.page_size = page_size
         self._id_key, self._keys_column = _KINDS[kind]
-        self._lines = [line for line in lines if line]
+        self._read = lines if callable(lines) else None
+        self._lines = [] if callable(lines) else [line for line in lines if line]
         self._shaped: dict[str, list[bytes]] = {}
         self._pages: dict[tuple[str, int], bytes] = {}
         self._items: dict[str, JsonObject] | None = None
         self._header_rules: dict[str, HeaderRules] | None = None
         self._fingerprint = b""
 
+    @property
+    def lines(self) -> list[bytes]:
+        """The items in list order, each as compact JSON in the newest shape."""
+        if self._read is not None:
+            self._lines = [line for line in self._read() if line]
+            self._read = None
+        return self._lines
+
     def header_rules(self, name: str) -> HeaderRules:
         """Return the arguments of a tool that HTTP headers repeat."""
         if self._header_rules is None:
             from mcpgen.runtime.protocol.routing_headers import find_header_rules  # HTTP only
 
-            annotated = [json.loads(line) for line in self._lines if b'"x-mcp-header"' in line]
+            annotated = [json.loads(line) for line in self.lines if b'"x-mcp-header"' in line]
             self._header_rules = {
                 tool["name"]: find_header_rules(tool["inputSchema"]) for tool in annotated
             }
@@ -61,7 +78,7 @@ class PreparedList:
     def items(self) -> dict[str, JsonObject]:
         """The items by name (a resource's by URI, a template's by URI template), decoded once."""
         if self._items is None:
-            decoded = (json.loads(line) for line in self._lines)
+            decoded = (json.loads(line) for line in self.lines)
             self._items = {item[self._id_key]: item for item in decoded}
         return self._items
 
@@ -85,10 +102,10 @@ class PreparedList:
     def _lines_for(self, revision: Revision) -> list[bytes]:
         keys: frozenset[str] = getattr(revision, self._keys_column)
         if keys >= getattr(REVISION_2026_07_28, self._keys_column):
-            return self._lines
+            return self.lines
         if revision.name not in self._shaped:
             self._shaped[revision.name] = [
-                encode_json(_reshape(json.loads(line), keys, revision)) for line in self._lines
+                encode_json(_reshape(json.loads(line), keys, revision)) for line in self.lines
             ]
         return self._shaped[revision.name]
 
@@ -117,7 +134,7 @@ class PreparedList:
         from hashlib import blake2b  # costs a millisecond, which a single page saves
 
         if not self._fingerprint:
-            self._fingerprint = blake2b(b"\n".join(self._lines), digest_size=32).digest()
+            self._fingerprint = blake2b(b"\n".join(self.lines), digest_size=32).digest()
         return blake2b(
             self.kind.encode() + position, digest_size=_TAG_BYTES, key=self._fingerprint
         ).digest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from mcpgen.runtime.protocol.jsonrpc import SERVER_INFO, JsonObject
@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from mcpgen.runtime.skills.files import SkillFiles
     from mcpgen.runtime.telemetry.observer import RequestObserver
 
 
@@ -34,11 +35,13 @@ class ServerDefinition:
         "info",
         "instructions",
         "observer",
+        "open_skill_files",
         "prompts",
         "resource_templates",
         "resources",
         "result_meta",
         "revisions",
+        "skills",
         "tools",
         "ttl_ms",
     )
@@ -60,6 +63,8 @@ class ServerDefinition:
         ttl_ms: int = 3_600_000,
         cache_scope: str = "public",
         observer: RequestObserver | None = None,
+        skills: PreparedList | None = None,
+        open_skill_files: Callable[[], SkillFiles] | None = None,
     ) -> None:
         self.info = info
         # The `_meta` of every result of a modern revision.
@@ -80,6 +85,8 @@ class ServerDefinition:
         self.ttl_ms = ttl_ms
         self.cache_scope = cache_scope
         self.observer = observer  # None without telemetry
+        self.skills = skills
+        self.open_skill_files = open_skill_files  # None without skills
 
     def replace(self, **changes: Any) -> ServerDefinition:
         """Return a copy with these fields changed."""

@@ -31,6 +31,7 @@ class Revision:
     template_keys: frozenset[str]
     prompt_keys: frozenset[str]
     prompt_argument_keys: frozenset[str]
+    skill_keys: frozenset[str]  # of the extension `io.modelcontextprotocol/skills`
     implementation_keys: frozenset[str]
     annotation_keys: frozenset[str]  # of content and resources
     content_types: frozenset[str]
@@ -73,6 +74,7 @@ REVISION_2024_11_05: Final = Revision(
     template_keys=frozenset({"uriTemplate", "name", "description", "mimeType", "annotations"}),
     prompt_keys=frozenset({"name", "description", "arguments"}),
     prompt_argument_keys=frozenset({"name", "description", "required"}),
+    skill_keys=frozenset(),
     implementation_keys=frozenset({"name", "version"}),
     annotation_keys=frozenset({"audience", "priority"}),
     content_types=frozenset({"text", "image", "resource"}),
@@ -141,16 +143,19 @@ REVISION_2025_11_25: Final = Revision(
     has_sse_polling=True,
 )
 
-# Stateless: no sessions, tasks and SSE polling. New: discovery, listening, caching, required input.
+# Stateless: no sessions, tasks and SSE polling. New: discovery, listening, caching, required input,
+# extensions (here: skills).
 REVISION_2026_07_28: Final = Revision(
     REVISION_2025_11_25,
     name="2026-07-28",
     is_modern=True,
     request_methods=REVISION_2025_11_25.request_methods
     - {"initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"}
-    | {"server/discover", "subscriptions/listen"},
+    | {"server/discover", "subscriptions/listen"}
+    | {"resources/directory/read", "skills/get", "skills/list"},
     server_capabilities=REVISION_2025_11_25.server_capabilities - {"tasks"} | {"extensions"},
     tool_keys=REVISION_2025_11_25.tool_keys - {"execution"},
+    skill_keys=frozenset({"uri", "frontmatter", "resources"}),
     client_requests=REVISION_2025_11_25.client_requests - {"ping"},
     resource_not_found=-32602,
     disconnect_cancels=True,
@@ -162,6 +167,8 @@ REVISION_2026_07_28: Final = Revision(
             "resources/read",
             "resources/templates/list",
             "server/discover",
+            "skills/get",
+            "skills/list",
             "tools/list",
         }
     ),

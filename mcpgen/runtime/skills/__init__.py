@@ -1,0 +1,1 @@
+"""The skills of a server, which its clients read as resources."""
