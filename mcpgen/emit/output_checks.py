@@ -8,7 +8,10 @@ from pathlib import PurePosixPath
 
 import msgspec
 
+from mcpgen.contract.skills import SKILL_FILE
 from mcpgen.ir.file_set import FileSet, PlannedFile
+from mcpgen.ir.skill_plan import MAX_FILE_TOKENS
+from mcpgen.text.frontmatter import check_skill, read_frontmatter
 from mcpgen.text.identifiers import Identifier
 
 _STATEMENTS = (
@@ -79,8 +82,18 @@ def _prove(file: PlannedFile, package: Identifier) -> None:
         case ".jsonl":
             for line in file.content.splitlines():
                 _skip_json(line.decode())
+        case ".md" if "/_generated/skills/" in file.path:
+            _prove_skill_file(PurePosixPath(file.path), file.content)
         case ".toml":
             tomllib.loads(file.content.decode())
+
+
+def _prove_skill_file(path: PurePosixPath, content: bytes) -> None:
+    """Reject a skill that hosts would not load: invalid front matter, or too long a text."""
+    if len(content) > MAX_FILE_TOKENS * 4:
+        raise ValueError(f"it has {len(content):,} bytes, more than {MAX_FILE_TOKENS:,} tokens")
+    if path.name == SKILL_FILE:
+        check_skill(read_frontmatter(content.decode()), path.parent.name)
 
 
 def _prove_code(tree: ast.Module, package: Identifier, *, is_workflows: bool) -> None:

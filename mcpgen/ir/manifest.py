@@ -28,6 +28,7 @@ from mcpgen.ir.manifest_entries import (
     Origin,
     PromptEntry,
     ResourceEntry,
+    SkillsEntry,
     SourceName,
     Text,
     Tokens,
@@ -374,6 +375,15 @@ class Manifest(Entry, frozen=True):
         dict[str, ToolsetEntry],
         key("Tools that can be listed without the others, by name.", {"pets": {"tags": ["pets"]}}),
     ] = field(default_factory=dict)
+    skills: Annotated[
+        bool | SkillsEntry,
+        key(
+            "Which skills are generated: all, none, or those of some toolsets and workflows. Skills"
+            " in the folder `skills/` of the package are served in any case.",
+            False,
+            {"toolsets": ["pets"], "workflows": False},
+        ),
+    ] = True
     targets: Annotated[
         tuple[str, ...],
         key("Clients whose limits the tools must respect.", ["claude-desktop", "cursor"]),

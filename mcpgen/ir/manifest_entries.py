@@ -514,3 +514,17 @@ class ToolsetEntry(Entry, frozen=True):
         bool,
         key("Whether its tools are also listed if the others have to be searched for.", True),
     ] = False
+
+
+class SkillsEntry(Entry, frozen=True):
+    """The skills that are generated: texts that tell agents how to work with the tools."""
+
+    api: Annotated[bool, key("Whether there is one for the API as a whole.", False)] = True
+    toolsets: Annotated[
+        bool | tuple[Text, ...],
+        key("Whether each toolset has one, or the toolsets that have one.", ["pets"], False),
+    ] = True
+    workflows: Annotated[
+        bool | tuple[ToolName, ...],
+        key("Whether each workflow has one, or the workflows that have one.", ["buy_pet"], False),
+    ] = True

@@ -21,6 +21,7 @@ from mcpgen.ir.api import (
 from mcpgen.ir.credentials import CredentialDestination
 from mcpgen.ir.manifest import DEFAULT_BUDGET
 from mcpgen.ir.manifest_entries import EffectiveEntry, PollEntry
+from mcpgen.ir.skill_plan import SkillSubject
 from mcpgen.ir.workflow import WORKFLOW_PREFIX, Action, Condition, Criterion, ObjectOf, Value
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.text.identifiers import Identifier
@@ -340,6 +341,8 @@ class ServerPlan(Struct, frozen=True):
     """Scopes that callers need, by tool."""
     scope_includes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Narrower scopes that a scope includes."""
+    skills: tuple[SkillSubject, ...] = ()  # to be written: that of the API first
+    owner_notes: str = ""  # the instructions of the manifest
 
     def servers_of(self, source: str) -> tuple[Server, ...]:
         """Return the servers of a source, for operations without servers of their own."""

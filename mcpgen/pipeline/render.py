@@ -30,11 +30,14 @@ from mcpgen.pipeline.options import Progress
 from mcpgen.pipeline.parse import pause_garbage_collection
 from mcpgen.pipeline.user_cache import user_cache
 from mcpgen.plan.cases import make_cases, make_workflow_cases
+from mcpgen.plan.skills.examples import collect_examples
+from mcpgen.plan.skills.skills import write_skills
 from mcpgen.plan.tools.first_steps import first_steps
 from mcpgen.plan.tools.search_index import make_index
 from mcpgen.render import json_text
 from mcpgen.render.package import render, render_calls, render_cases, render_index
 from mcpgen.render.skeleton_facts import skeleton_facts
+from mcpgen.render.skill_files import render_skills
 from mcpgen.text.invisible import SafeText
 
 _MIN_TOOLS_TO_FORK = 100
@@ -141,11 +144,11 @@ def _render_package(
         cases = [some.result(), others.result()]
     for _, untested in cases:
         problems.extend(untested)
-    tests = render_cases(
-        plan,
-        itertools.chain.from_iterable(entries for entries, _ in cases),
-        map(json_text.block, make_workflow_cases(plan, problems)),
-    )
+    entries = list(itertools.chain.from_iterable(entries for entries, _ in cases))
+    flows = list(map(json_text.block, make_workflow_cases(plan, problems)))
+    tests = render_cases(plan, entries, flows)
+    examples = collect_examples([*entries, *flows]) if plan.skills else {}
+    tests += render_skills(plan, write_skills(plan, examples))
     prove_contents(tests, plan.package)
     return files + tests
 

@@ -23,6 +23,7 @@ from mcpgen.plan.policy import Policy
 from mcpgen.plan.schemas.bundle import collect_needed_schemas
 from mcpgen.plan.schemas.tool_schema import ToolSchemas
 from mcpgen.plan.schemas.types import Types
+from mcpgen.plan.skills.subjects import plan_skill_subjects
 from mcpgen.plan.tools.annotations import report_contradiction
 from mcpgen.plan.tools.descriptions import write_instructions
 from mcpgen.plan.tools.entries import choose_names, collect_entries, merge_entries
@@ -146,6 +147,8 @@ class _Planning:
             headers=self._plan_headers(served),
             scopes=plan_scopes(tools, self.entries, workflows, self.policy, self.problems),
             scope_includes=self.policy.manifest.authorization.includes,
+            skills=plan_skill_subjects(toolsets, workflows, self.policy, self.problems),
+            owner_notes=server.instructions,
         )
         plan = with_destinations(plan, collect_confirmed_origins(self.policy))
         return plan if plan.instructions else replace(plan, instructions=write_instructions(plan))

@@ -60,6 +60,7 @@ def server_contract(plan: ServerPlan) -> JsonObject:
             "declares": bool(plan.resources or plan.prompts),
             "extras": {extra: list(tools) for extra, tools in plan.extras.items()},
             "authorization": _authorization(plan),
+            "skills": bool(plan.skills),
         }
     )
 

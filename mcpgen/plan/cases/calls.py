@@ -135,6 +135,8 @@ class Calls:
     def call(self, tool: ToolPlan, which: Which) -> Call:
         """Return a call with all required arguments or, for "largest", with all arguments.
 
+        For "example", also the optional arguments for which the document has an example.
+
         Raises:
             CannotSampleError: a required value cannot be generated.
         """
@@ -159,7 +161,8 @@ class Calls:
                 continue
             if which == "largest" and is_credential and not parameter.required:
                 continue
-            if parameter.required or which == "largest":
+            is_shown = which == "example" and _is_worth_showing(parameter, tool)
+            if parameter.required or which == "largest" or is_shown:
                 value = self._choose_value(parameter, which, taken)
                 if is_mistaken_for_others(parameter, value, operation, self._schemas):
                     if parameter.required:
@@ -174,7 +177,7 @@ class Calls:
                     taken.add(_identify(offered))
                 if not is_credential:
                     call.send(parameter, value)
-        if operation.request_body and (operation.request_body.required or which == "largest"):
+        if operation.request_body and (operation.request_body.required or which != "smallest"):
             chosen = tool.body[-1 if which == "largest" else 0]
             members = tool.members if which == "smallest" else {}
             value = self.body(chosen, which)
@@ -198,6 +201,11 @@ class Calls:
         Empty values are avoided, since they are not sent, or change on the way.
         """
         schema: JsonSchema = {"allOf": [parameter.schema, _NOT_EMPTY]}
+        if which == "example":
+            fits = self.sent.checker(schema)
+            for value in parameter.examples:
+                if fits(value) and travels(parameter, value):
+                    return value
         fallback: list[JsonValue] = []
         wishes: tuple[Which, ...] = (which, "example")
         for wish in wishes:
@@ -268,6 +276,8 @@ class Calls:
             CannotSampleError: there is none.
         """
         schema, kind = self.body_schema(media_type), classify_body(media_type)
+        if kind <= Kind.OTHER_JSON and which == "example":
+            return self.sent.choose_example(schema, media_type.examples)
         if kind <= Kind.OTHER_JSON:
             return self.sent.sample(schema, which, seed="body")
         if kind is Kind.TEXT:
@@ -321,6 +331,18 @@ def _choose_from_range(media_type: str) -> str:
         return media_type
     common = {"*/*": "application/octet-stream", "text/*": "text/plain", "image/*": "image/png"}
     return common.get(kind, kind.replace("*", "vnd.example" if "+" in kind else "octet-stream"))
+
+
+def _is_worth_showing(parameter: Parameter, tool: ToolPlan) -> bool:
+    """Return whether an optional parameter has an example that fits a first call."""
+    pages = "" if tool.pagination is None else tool.pagination.parameter
+    return bool(parameter.examples) and parameter.name != pages and not parameter.deprecated
+
+
+def has_examples(operation: Operation) -> bool:
+    """Return whether the document has examples of a parameter or of the body."""
+    holders: tuple[Parameter | MediaType, ...] = (*operation.parameters, *operation.body_content)
+    return any(holder.examples for holder in holders)
 
 
 def choose_requirement(operation: Operation) -> tuple[str, ...]:

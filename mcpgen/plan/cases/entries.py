@@ -12,13 +12,22 @@ from mcpgen.ir.tool_plan import ResultPolicies, ServerPlan, ToolPlan
 from mcpgen.jsonschema.samples import CannotSampleError
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.arguments.media_types import is_json
-from mcpgen.plan.cases.calls import PLACES, Call, Calls, choose_requirement, get_schema
+from mcpgen.plan.cases.calls import (
+    PLACES,
+    Call,
+    Calls,
+    choose_requirement,
+    get_schema,
+    has_examples,
+)
 from mcpgen.plan.cases.pages import make_pages
 from mcpgen.plan.cases.refusals import MOST_REFUSALS, Refusals
 from mcpgen.plan.cases.variations import Variations
 from mcpgen.plan.schemas.tool_schema import list_response_schemas
 from mcpgen.text.media_types import essence_of
 
+SMALLEST_CALL = "smallest arguments"
+EXAMPLE_CALL = "examples of the document"
 _SHOWN_RULES = 5
 _RULES, _MORE_RULES = "rules", "more rules"
 GIVE_EXAMPLE = "add a valid `example` to the schema, in the document or in an overlay"
@@ -91,7 +100,7 @@ class _Making:
         try:
             smallest = self._calls.call(tool, "smallest")
         except CannotSampleError as error:
-            untested.append({"what": "smallest arguments", "why": str(error)})
+            untested.append({"what": SMALLEST_CALL, "why": str(error)})
         else:
             fullest = self._make_fullest(tool, smallest, untested)
             entry |= self._collect_settings(tool)
@@ -124,10 +133,22 @@ class _Making:
             untested.append({"what": "largest arguments", "why": str(error)})
             return smallest
 
+    def _make_example(self, tool: ToolPlan, smallest: Call) -> Call | None:
+        """Return a call with the document's examples, without what `smallest` has as well."""
+        if not has_examples(tool.operation):
+            return None
+        try:
+            example = self._calls.call(tool, "example")
+        except CannotSampleError:
+            return None
+        return example.beyond(smallest) if example.arguments != smallest.arguments else None
+
     def _iterate_calls(self, tool: ToolPlan, smallest: Call, fullest: Call) -> Iterator[JsonObject]:
-        yield _format_call("smallest arguments", smallest)
+        yield _format_call(SMALLEST_CALL, smallest)
         if fullest.arguments != smallest.arguments:
             yield _format_call("largest arguments", fullest.beyond(smallest))
+        if (example := self._make_example(tool, smallest)) is not None:
+            yield _format_call(EXAMPLE_CALL, example)
         for what, call in self._variations.of(tool, fullest):
             yield _format_call(what, call)
 

@@ -11,6 +11,7 @@ from mcpgen.ir.manifest_entries import OperationEntry
 from mcpgen.ir.portable_profile import MAX_DESCRIPTION, MAX_INSTRUCTIONS, MIN_DESCRIPTION
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.plan.naming.words import is_latin
+from mcpgen.plan.tools.identifier_sources import find_lists
 from mcpgen.text.prose import (
     SENTENCE_END,
     plain_line,
@@ -19,6 +20,7 @@ from mcpgen.text.prose import (
     split_sentences,
 )
 
+DELETE_NOTE = "Destructive: what it removes may not come back."
 _MAX_TITLE = 80
 
 
@@ -61,7 +63,7 @@ def write_tool_description(
     marks = ["[deprecated]"] if operation.deprecated else []
     ending = [*notes]
     if operation.method == "DELETE":
-        ending.insert(0, "Destructive: what it removes may not come back.")
+        ending.insert(0, DELETE_NOTE)
     room = MAX_DESCRIPTION - sum(len(part) + 1 for part in (*marks, *ending))
     told = shorten_at_sentence(f"{purpose}\n{details}" if details else purpose, max(room, 80))
     if len(told) < MIN_DESCRIPTION and operation.key not in told:
@@ -88,7 +90,6 @@ _HEADING = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+")
-_VARIABLE = re.compile(r"\{([^{}]*)\}")
 
 
 def write_instructions(plan: ServerPlan) -> str:
@@ -176,22 +177,8 @@ def _format_names(names: Sequence[str], quote: str = "`") -> str:
 
 
 def _find_identifier_sources(tools: Iterable[ToolPlan]) -> list[str]:
-    """Return the lists that contain the values of arguments, those for most tools first.
-
-    `/pets/{petId}/photos` takes what `GET /pets` lists.
-    """
-    lists = {
-        (it.operation.source, _format_plain(it.operation.path)): it.name
-        for it in tools
-        if it.operation.method == "GET" and not it.operation.path.endswith("}")
-    }
-    uses: dict[str, Counter[str]] = {}  # argument -> lists, by how many tools need them
-    for tool in tools:
-        names = {it.wire_name: it.name for it in tool.arguments if it.location == "path"}
-        for variable, collection in _iterate_collections(tool.operation):
-            found = lists.get((tool.operation.source, _format_plain(collection)))
-            if found is not None and variable in names:
-                uses.setdefault(names[variable], Counter())[found] += 1
+    """Return the lists that contain the values of arguments, those for most tools first."""
+    uses = find_lists(tools)
     ordered = sorted(uses, key=lambda argument: (-uses[argument].total(), argument))
     return [
         f"`{argument}` from {_format_alternatives(uses[argument])}"
@@ -207,15 +194,3 @@ def _format_alternatives(lists: Counter[str]) -> str:
     if others:
         return ", ".join(shown) + f" or {others:,} more"
     return " or ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
-
-
-def _iterate_collections(operation: Operation) -> Iterator[tuple[str, str]]:
-    """Yield each path parameter that is a whole segment, with the path before it."""
-    segments = operation.path.split("/")
-    for index, segment in enumerate(segments):
-        if (found := _VARIABLE.fullmatch(segment)) is not None:
-            yield found[1], "/".join(segments[:index])
-
-
-def _format_plain(path: str) -> str:
-    return _VARIABLE.sub("{}", path)

@@ -40,11 +40,11 @@ Method: TypeAlias = "Callable[[Request], bool | None]"
 @lru_cache(maxsize=16)
 def select_methods(definition: ServerDefinition, revision: Revision) -> Mapping[str, Method]:
     """Return the methods of a revision whose capability the server declares."""
+    known = revision.request_methods | revision.extension_methods
     return {
         name: method
         for name, (method, members) in _METHODS.items()
-        if name in revision.request_methods
-        and (not members or any(getattr(definition, member) for member in members))
+        if name in known and (not members or any(getattr(definition, member) for member in members))
     }
 
 

@@ -1,0 +1,48 @@
+"""The plan of the skills of a server: their names, texts and files, before they are Markdown."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+MAX_FILE_TOKENS = 5_000  # of a file of a skill; a token is a quarter of the bytes of a text
+
+
+class SkillSubject(Struct, frozen=True):
+    """What a skill is about."""
+
+    name: str  # of the skill and of its folder: "bookshop-books"
+    kind: Literal["api", "toolset", "workflow"]
+    of: str = ""  # the name of the toolset or of the workflow
+
+
+class SkillBlock(Struct, frozen=True):
+    """Lines of plain text, in which what is between backticks is code; or JSON, line by line."""
+
+    kind: Literal["paragraph", "list", "steps", "json"]
+    lines: tuple[str, ...]
+
+
+class SkillSection(Struct, frozen=True):
+    """A heading and what follows it."""
+
+    heading: str
+    blocks: tuple[SkillBlock, ...]
+
+
+class SkillText(Struct, frozen=True):
+    """A file of a skill: a title, an introduction, and sections."""
+
+    path: str  # in the folder of the skill: "SKILL.md", "references/books.md"
+    title: str
+    sections: tuple[SkillSection, ...]
+    introduction: tuple[str, ...] = ()  # paragraphs
+
+
+class SkillPlan(Struct, frozen=True):
+    """One skill."""
+
+    name: str
+    description: str  # for what and when a model reads it; at most 1,024 characters
+    files: tuple[SkillText, ...]  # `SKILL.md` first, the others by path

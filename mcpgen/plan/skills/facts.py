@@ -1,0 +1,259 @@
+"""Facts about the tools of a server that its skills tell: effects, identifiers, pages, failures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from http import HTTPStatus
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from mcpgen.ir.tool_plan import Argument, Pagination, ServerPlan, ToolPlan, WorkflowPlan
+from mcpgen.jsonschema.types import JsonObject, JsonSchema
+from mcpgen.plan.skills.writing import code, join_names, quote_text
+from mcpgen.plan.tools.identifier_sources import (
+    iterate_collections,
+    mask_variables,
+)
+from mcpgen.plan.tools.pagination import find_size_parameter
+
+_MIN_TELLING = 4  # letters of a name that means the same in all tools: not "id"
+_MAX_MEMBERS = 8
+_Collection: TypeAlias = tuple[str, str]  # the source of an operation, and its masked path
+_PHRASES = frozenset(status.phrase.lower() for status in HTTPStatus)
+
+
+class IdentifierSource(Struct, frozen=True):
+    """Where the values of an argument come from."""
+
+    argument: str  # "pet_id"
+    wire_name: str  # in the API, and in bodies: "petId"
+    lists: tuple[str, ...]  # tools that list what it identifies
+    creators: tuple[str, ...]  # tools that create what it identifies
+    member: str  # of a listed or created item: "id"; "" if unknown
+    users: frozenset[str]  # tools that take it
+    is_ambiguous: bool = False  # the same name stands for something else in other tools
+    is_in_bodies: bool = False  # some tool takes it as a member of its body
+
+
+class ToolFacts:
+    """The tools of a plan, and what connects them."""
+
+    def __init__(self, plan: ServerPlan) -> None:
+        self.plan = plan
+        self.tools = {tool.name: tool for tool in plan.listed_tools}
+
+    @cached_property
+    def identifiers(self) -> tuple[IdentifierSource, ...]:
+        """The arguments whose values other tools return, those of most tools first."""
+        collections: dict[_Collection, dict[str, list[str]]] = {}
+        users: dict[tuple[str, str, _Collection], set[str]] = {}
+        for tool in self.tools.values():
+            operation = tool.operation
+            if operation.method in {"GET", "POST"} and not operation.path.endswith("}"):
+                where = (operation.source, mask_variables(operation.path))
+                collections.setdefault(where, {}).setdefault(operation.method, []).append(tool.name)
+            names = {it.wire_name: it.name for it in tool.arguments if it.location == "path"}
+            for variable, path in iterate_collections(operation):
+                if variable in names:
+                    place = (operation.source, mask_variables(path))
+                    users.setdefault((names[variable], variable, place), set()).add(tool.name)
+        known = {key: taking for key, taking in users.items() if key[2] in collections}
+        meanings = Counter(argument for argument, _, _ in users)
+        found = [
+            self._describe_identifier(key, taking, collections[key[2]], meanings[key[0]] > 1)
+            for key, taking in known.items()
+        ]
+        return tuple(sorted(found, key=lambda it: (-len(it.users), it.argument, it.lists)))
+
+    def _describe_identifier(
+        self,
+        key: tuple[str, str, _Collection],
+        taking: set[str],
+        collection: Mapping[str, Sequence[str]],
+        is_ambiguous: bool,
+    ) -> IdentifierSource:
+        argument, wire_name, _ = key
+        lists, creators = (tuple(sorted(collection.get(it, ()))) for it in ("GET", "POST"))
+        schemas = [_item_schema(self.tools[name]) for name in lists]
+        schemas += [self.tools[name].output_schema or {} for name in creators]
+        members = (_find_member(schema, wire_name) for schema in schemas)
+        is_telling = not is_ambiguous and len(_normalize(wire_name)) >= _MIN_TELLING
+        others = [it for it in self.tools.values() if is_telling and _mentions(it, wire_name)]
+        return IdentifierSource(
+            argument,
+            wire_name,
+            lists,
+            tuple(it for it in creators if it not in lists),
+            next(filter(None, members), ""),
+            frozenset(taking).union(tool.name for tool in others),
+            is_ambiguous,
+            any(wire_name in list_body_members(tool) for tool in others),
+        )
+
+
+def _mentions(tool: ToolPlan, wire_name: str) -> bool:
+    """Return whether a tool takes an identifier, or several, as an argument or in its body."""
+    names = {item.wire_name for item in tool.arguments}.union(list_body_members(tool))
+    return not names.isdisjoint({wire_name, f"{wire_name}s"})
+
+
+def _item_schema(tool: ToolPlan) -> JsonObject:
+    """Return the schema of the items that a tool lists, with the definitions around it."""
+    schema = tool.output_schema or {}
+    definitions = schema.get("$defs", {})
+    properties = schema.get("properties", {})
+    wanted = tool.pagination.items if tool.pagination is not None else ""
+    names = [name for name in (wanted, tool.result_key) if name in properties] or list(properties)
+    for name in names:
+        member = resolve(properties[name], definitions)
+        items = member.get("items")
+        if isinstance(items, dict):
+            return {"$defs": definitions, **resolve(items, definitions)}
+    return schema
+
+
+def _find_member(schema: JsonObject, wire_name: str) -> str:
+    """Return the member of an item that has its identifier; "" if its name does not show that."""
+    properties = resolve(schema, schema.get("$defs", {})).get("properties", {})
+    plain = {_normalize(name): name for name in properties}
+    wanted = _normalize(wire_name)
+    if wanted in plain:
+        return str(plain[wanted])
+    endings = [name for key, name in plain.items() if len(key) > 1 and wanted.endswith(key)]
+    return max(endings, key=len, default="")
+
+
+def _normalize(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def resolve(schema: JsonSchema, definitions: Mapping[str, JsonSchema]) -> JsonObject:
+    """Return the schema that a `$ref` to the definitions leads to."""
+    for _ in range(len(definitions) + 1):
+        if not isinstance(schema, dict):
+            return {}
+        reference = schema.get("$ref")
+        if not isinstance(reference, str):
+            return schema
+        schema = definitions.get(reference.removeprefix("#/$defs/"), {})
+    return {}
+
+
+def _body_schema(tool: ToolPlan) -> JsonObject:
+    body = next((item for item in tool.arguments if item.location == "body"), None)
+    if body is None:
+        return {}
+    schema = tool.input_schema
+    return resolve(schema.get("properties", {}).get(body.name, {}), schema.get("$defs", {}))
+
+
+def list_body_members(tool: ToolPlan) -> list[str]:
+    """Return the names of the members of a tool's body."""
+    return list(_body_schema(tool).get("properties", {}))
+
+
+def describe_needs(tool: ToolPlan) -> str:
+    """Return what a call of a tool must have: "needs `pet_id` and `body` with `name`"."""
+    required = [item.name for item in tool.arguments if item.required]
+    if not required:
+        return "all arguments optional" if tool.arguments else "no arguments"
+    told = f"needs {join_names(required)}"
+    members = _body_schema(tool).get("required", [])
+    body = next((item for item in tool.arguments if item.location == "body"), None)
+    if members and body is not None and body.required:
+        return f"{told}; {code(body.name)} needs {join_names(members, _MAX_MEMBERS)}"
+    return told
+
+
+def is_reading(tool: ToolPlan | WorkflowPlan) -> bool:
+    """Return whether a tool changes nothing."""
+    return bool(tool.annotations.get("readOnlyHint", False))
+
+
+def is_irreversible(tool: ToolPlan) -> bool:
+    """Return whether a tool deletes something, or the manifest calls it destructive."""
+    annotations = tool.stated.entry.annotations
+    stated = annotations is not None and annotations.destructive is True
+    return tool.operation.method == "DELETE" or stated or bool(tool.policies.confirm)
+
+
+def describe_effect(tool: ToolPlan) -> str:
+    """Return the effect of a tool in one or two words."""
+    if is_reading(tool):
+        return "reads"
+    if tool.operation.method == "DELETE":
+        return "deletes"
+    return "cannot be undone" if is_irreversible(tool) else "changes data"
+
+
+def describe_source(source: IdentifierSource) -> str:
+    """Return where an identifier comes from: "`pet_id`: the `id` of an item of `list_pets`"."""
+    which = f"{code(source.member)} of" if source.member else "from"
+    ways = []
+    if source.lists:
+        ways.append(f"{which} an item that {_join_tools(source.lists)} returns")
+    if source.creators:
+        ways.append(f"{which} the result of {_join_tools(source.creators)}")
+    name = code(source.argument)
+    if source.is_ambiguous:
+        name += f" of {join_names(sorted(source.users), 6)}"
+    elif source.is_in_bodies and source.wire_name != source.argument:
+        name += f" ({code(source.wire_name)} in a body)"
+    return f"{name}: {', or '.join(ways)}."
+
+
+def _join_tools(names: Sequence[str]) -> str:
+    shown = [code(name) for name in names]
+    return " or ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+
+
+def describe_pages(tool: ToolPlan) -> str:
+    """Return how to read all that a list has; "" if it has no pages."""
+    pages = tool.pagination
+    if pages is None:
+        return ""
+    told = f"one page for each call. `max_pages` (up to {pages.most}) joins more."
+    told += _describe_next_page(tool, pages)
+    size = _find_argument(tool, find_size_parameter(tool.operation))
+    if size is None:
+        return told
+    most = size.schema.get("maximum") if isinstance(size.schema, dict) else None
+    bound = f", at most {most:,}" if isinstance(most, int) else ""
+    return f"{told} {code(size.name)} is the size of a page{bound}."
+
+
+def _describe_next_page(tool: ToolPlan, pages: Pagination) -> str:
+    argument = _find_argument(tool, pages.parameter)
+    if argument is None:
+        return ""
+    if pages.kind == "cursor" and pages.cursor:
+        place = ".".join(pages.cursor)
+        return f" To go on later, pass {code(place)} of the result as {code(argument.name)}."
+    if pages.kind == "page":
+        return f" To go on later, pass the number of the next page as {code(argument.name)}."
+    if pages.kind == "offset":
+        return f" To go on later, pass the number of items so far as {code(argument.name)}."
+    return ""
+
+
+def _find_argument(tool: ToolPlan, wire_name: str) -> Argument | None:
+    return next((it for it in tool.arguments if wire_name and it.wire_name == wire_name), None)
+
+
+def describe_failures(tools: Iterable[ToolPlan]) -> Iterator[str]:
+    """Yield what statuses of the API mean, where the document says more than their names do."""
+    meanings: dict[tuple[str, str], list[str]] = {}
+    for tool in tools:
+        for response in tool.operation.responses:
+            text = quote_text(response.description, 160).rstrip(".")
+            is_error = response.status[:1] in {"4", "5"}
+            if is_error and text and text.lower() not in _PHRASES:
+                meanings.setdefault((response.status, text), []).append(tool.name)
+    statuses = Counter(text for _, text in meanings)
+    for (status, text), names in sorted(meanings.items()):
+        if statuses[text] > 1:
+            continue  # one text for all errors says nothing of any
+        yield f"{status} from {join_names(sorted(names), 6)}: {text}."

@@ -1,0 +1,182 @@
+"""The skill of a toolset: its tools, the order of their steps, and what to heed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from mcpgen.ir.skill_plan import SkillBlock, SkillPlan, SkillSection, SkillText
+from mcpgen.ir.tool_plan import ToolPlan, Toolset
+from mcpgen.jsonschema.types import JsonObject
+from mcpgen.plan.skills.facts import ToolFacts, is_irreversible, is_reading
+from mcpgen.plan.skills.tool_lines import (
+    make_call_section,
+    make_effect_section,
+    make_example_section,
+    make_failure_section,
+    make_identifier_section,
+    make_page_section,
+    write_tool_lines,
+)
+from mcpgen.plan.skills.writing import (
+    bullets,
+    code,
+    fit_sections,
+    join_description,
+    join_names,
+    make_section,
+    quote_sentence,
+    quote_text,
+)
+
+_MAX_EXAMPLES = 5
+_MAX_MORE_EXAMPLES = 40
+_EXAMPLES = "references/examples.md"
+
+
+def write_toolset_skill(
+    name: str, toolset: Toolset, facts: ToolFacts, examples: Mapping[str, JsonObject]
+) -> SkillPlan:
+    """Return the skill of a toolset."""
+    plan = facts.plan
+    tools = sort_by_step([facts.tools[it] for it in toolset.tools if it in facts.tools], facts)
+    title = f"{quote_text(plan.title, 80)}: {toolset.name.replace('_', ' ')}"
+    about = quote_sentence(toolset.description, 300)
+    flows = [
+        flow.name
+        for flow in plan.workflows
+        if any(step.tool in toolset.tools for step in flow.steps) or flow.name in toolset.tools
+    ]
+    introduction = [about, _count(tools)]
+    if flows:
+        introduction.append(
+            f"Where one of them fits the task, prefer a workflow, which makes several calls in one:"
+            f" {join_names(flows)}."
+        )
+    main = _choose_main_examples(tools, facts)
+    others = [tool.name for tool in tools if tool.name in examples and tool.name not in main]
+    rest = make_example_section(plan, others, examples, _MAX_MORE_EXAMPLES, heading="Calls")
+    sections = [
+        make_call_section(plan, tools),
+        make_section(
+            "Tools",
+            bullets(
+                write_tool_lines(tools, 1_800, "" if plan.search is None else plan.search.search)
+            ),
+        ),
+        make_section("Order of steps", SkillBlock("steps", tuple(_iterate_steps(tools, facts)))),
+        make_identifier_section(facts, tools, 450),
+        make_page_section(tools, 350),
+        make_effect_section(tools, 450),
+        make_failure_section(tools, 400),
+        make_example_section(plan, main, examples, _MAX_EXAMPLES),
+        _point_to_examples(rest),
+    ]
+    introduction = [line for line in introduction if line]
+    files = [
+        SkillText("SKILL.md", title, fit_sections(introduction, sections), tuple(introduction))
+    ]
+    if rest is not None:
+        text = fit_sections((), [rest])
+        files.append(SkillText(_EXAMPLES, f"{title}, more example calls", text))
+    return SkillPlan(name, _describe(toolset, tools, facts), tuple(files))
+
+
+def _count(tools: Sequence[ToolPlan]) -> str:
+    reading = sum(map(is_reading, tools))
+    return f"{_number(len(tools), 'tool')}, of which {reading:,} only read."
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _describe(toolset: Toolset, tools: Sequence[ToolPlan], facts: ToolFacts) -> str:
+    """Return for what and when a model reads the skill."""
+    titles = "; ".join(quote_text(tool.title, 60).rstrip(".") for tool in tools[:8])
+    about = quote_sentence(toolset.description, 200)
+    server = quote_text(facts.plan.title, 80)
+    return join_description(
+        f"How to use the {toolset.name.replace('_', ' ')} tools of {server}.",
+        about,
+        f"Read this before a task such as: {titles}.",
+    )
+
+
+def _point_to_examples(rest: SkillSection | None) -> SkillSection | None:
+    if rest is None:
+        return None
+    return make_section(
+        "More examples", bullets([f"{code(_EXAMPLES)} has calls of the other tools."])
+    )
+
+
+def sort_by_step(tools: Sequence[ToolPlan], facts: ToolFacts) -> list[ToolPlan]:
+    """Return tools in the order in which a task needs them: find, read, create, change, delete."""
+    return sorted(tools, key=lambda tool: (_ORDER.index(_classify(tool, facts)), tool.name))
+
+
+_ORDER = ("find", "read", "create", "act", "change", "replace", "delete")
+
+
+def _classify(tool: ToolPlan, facts: ToolFacts) -> str:
+    method = tool.operation.method
+    if is_reading(tool):
+        is_list = any(tool.name in it.lists for it in facts.identifiers)
+        has_path = any(item.location == "path" for item in tool.arguments)
+        return "find" if is_list or tool.pagination is not None or not has_path else "read"
+    if any(tool.name in it.creators for it in facts.identifiers):
+        return "create"
+    return {"PATCH": "change", "PUT": "replace", "DELETE": "delete"}.get(method, "act")
+
+
+def _iterate_steps(tools: Sequence[ToolPlan], facts: ToolFacts) -> Iterator[str]:
+    """Yield the steps of a task with these tools."""
+    by_step: dict[str, list[str]] = {}
+    for tool in tools:
+        by_step.setdefault(_classify(tool, facts), []).append(tool.name)
+    own = {tool.name for tool in tools}
+    needed = [
+        it for it in facts.identifiers if it.users & own and not own & {*it.lists, *it.creators}
+    ]
+    if needed:
+        first = "; ".join(
+            f"{code(it.argument)} from {join_names([*it.lists, *it.creators], 3)}"
+            for it in needed[:6]
+        )
+        yield f"Get what comes from other tools: {first}."
+    if found := by_step.get("find"):
+        given = [it.argument for it in facts.identifiers if {*found} & {*it.lists}]
+        result = (
+            f" The items have what other calls take as {join_names(given, 6)}." if given else ""
+        )
+        yield f"Find what the task is about: {join_names(found)}.{result}"
+    if found := by_step.get("read"):
+        yield f"Read it in full, before you change it: {join_names(found)}."
+    if found := by_step.get("create"):
+        given = [it.argument for it in facts.identifiers if {*found} & {*it.creators}]
+        yield (
+            f"Create: {join_names(found)}. Keep of the result what other calls take as"
+            f" {join_names(given, 6)}."
+        )
+    if found := by_step.get("act"):
+        yield f"Act: {join_names(found)}."
+    if found := by_step.get("change"):
+        yield f"Change a part: {join_names(found)}. Send only what changes."
+    if found := by_step.get("replace"):
+        yield (
+            f"Set or replace: {join_names(found)}. The new value takes the place of the old one, so"
+            " send all that must stay."
+        )
+    if found := by_step.get("delete"):
+        yield f"Delete: {join_names(found)}. Last, and only if the user asked for it."
+
+
+def _choose_main_examples(tools: Sequence[ToolPlan], facts: ToolFacts) -> list[str]:
+    """Return the tools whose examples come first: one of each step, then the others."""
+    firsts: dict[str, str] = {}
+    for tool in tools:
+        if not is_irreversible(tool):
+            firsts.setdefault(_classify(tool, facts), tool.name)
+    chosen = list(firsts.values())
+    chosen += [it.name for it in tools if it.name not in chosen and not is_irreversible(it)]
+    return chosen[:_MAX_EXAMPLES]

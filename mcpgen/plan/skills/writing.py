@@ -1,0 +1,116 @@
+"""Lines of skills: text of documents made plain, lists of names, and files of a bounded size."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+
+from mcpgen.ir.skill_plan import MAX_FILE_TOKENS, SkillBlock, SkillSection
+from mcpgen.jsonschema.types import JsonValue
+from mcpgen.text.frontmatter import MAX_DESCRIPTION
+from mcpgen.text.invisible import escape_markdown_line, visible
+from mcpgen.text.prose import end_sentence, plain_line, shorten_at_sentence
+
+_BYTES_OF_A_TOKEN = 4
+_MAX_SHOWN_NAMES = 12
+_MAX_JSON = 900  # characters of an example
+
+
+def quote_text(text: str, limit: int) -> str:
+    """Return text of a document as one line without markup, at most `limit` characters long.
+
+    A backtick without a partner becomes an apostrophe, so that it cannot turn code into text.
+    """
+    line = shorten_at_sentence(plain_line(text), limit)
+    return line.replace("`", "'") if line.count("`") % 2 else line
+
+
+def quote_sentence(text: str, limit: int) -> str:
+    """Return text of a document as `quote_text` does, with a full stop."""
+    return end_sentence(quote_text(text, limit))
+
+
+def join_description(*sentences: str) -> str:
+    """Return the sentences as the description of a skill, which is plain text without code."""
+    joined = plain_line(" ".join(filter(None, sentences))).replace("`", "'")
+    return shorten_at_sentence(joined, MAX_DESCRIPTION)
+
+
+def code(name: str) -> str:
+    """Return a name as code."""
+    return f"`{plain_line(name).replace('`', '')}`"
+
+
+def join_names(names: Iterable[str], most: int = _MAX_SHOWN_NAMES) -> str:
+    """Return names as code, separated by commas; those beyond the `most` are counted."""
+    names = list(names)
+    shown = ", ".join(code(name) for name in names[:most])
+    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
+
+
+def write_json(value: JsonValue) -> tuple[str, ...] | None:
+    """Return the lines of JSON text; None if it is too long to be an example.
+
+    Characters that are invisible, or change the direction of text, are escaped.
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True)
+    if len(text) > _MAX_JSON:
+        return None
+    if not all(character.isprintable() or character == "\n" for character in text):
+        text = json.dumps(value, indent=2, sort_keys=True)
+    return None if visible(text)[1] else tuple(text.split("\n"))
+
+
+def make_section(heading: str, *blocks: SkillBlock | None) -> SkillSection | None:
+    """Return a section of the blocks that have lines; None if there are none."""
+    filled = tuple(block for block in blocks if block is not None and block.lines)
+    return SkillSection(heading, filled) if filled else None
+
+
+def paragraph(*lines: str) -> SkillBlock:
+    """Return a block of paragraphs."""
+    return SkillBlock("paragraph", tuple(filter(None, lines)))
+
+
+def bullets(lines: Iterable[str]) -> SkillBlock:
+    """Return a list."""
+    return SkillBlock("list", tuple(lines))
+
+
+def estimate_text_tokens(lines: Iterable[str]) -> int:
+    """Return a quarter of the bytes that lines take when they are escaped."""
+    size = sum(len(escape_markdown_line(line).encode()) + 4 for line in lines)
+    return math.ceil(size / _BYTES_OF_A_TOKEN)
+
+
+def take_lines(lines: Sequence[str], tokens: int, rest: str) -> tuple[str, ...]:
+    """Return as many lines as a budget allows; `rest` is a last line with the number of others."""
+    taken: list[str] = []
+    room = tokens - estimate_text_tokens([rest])
+    for line in lines:
+        room -= estimate_text_tokens([line])
+        if room < 0:
+            return (*taken, rest.format(len(lines) - len(taken)))
+        taken.append(line)
+    return tuple(taken)
+
+
+def fit_sections(
+    introduction: Sequence[str], sections: Iterable[SkillSection | None]
+) -> tuple[SkillSection, ...]:
+    """Return the sections that fit into a file, the first ones first; JSON and text alike."""
+    room = MAX_FILE_TOKENS - 400 - estimate_text_tokens(introduction)  # front matter and headings
+    kept = []
+    for section in sections:
+        if section is None:
+            continue
+        blocks = []
+        for block in section.blocks:
+            room -= estimate_text_tokens((section.heading, *block.lines))
+            if room < 0:
+                break
+            blocks.append(block)
+        if blocks:
+            kept.append(SkillSection(section.heading, tuple(blocks)))
+    return tuple(kept)
