@@ -1,7 +1,7 @@
 """The servers in generated_examples/, and what each is made from.
 
 `specs/<name>.yaml` is the document of a server, if it has one; `specs/<name>/` has what a person
-decided about it (`mcpgen.yaml`, overlays), copied into the project. Handlers and tests of a
+decided about it (`mcpgen.yaml`, overlays), copied into the project. Handlers, skills and tests of a
 person's own are written where they are committed, and stay; so does the evidence of the tests,
 which is found anew where it no longer holds.
 """
@@ -58,12 +58,12 @@ def make(name: str, directory: Path, kept: Mapping[str, bytes]) -> None:
 def not_generated(name: str) -> dict[str, bytes]:
     """Read what is not generated of a server, by its path in the project.
 
-    That is what stands in `specs/<name>/`, and what is committed of `handlers/`, tests by hand and
-    evidence.
+    That is what stands in `specs/<name>/`, and what is committed of `handlers/`, `skills/`, tests by
+    hand and evidence.
     """
     root = EXAMPLES / f"{name}-mcp"
     files = [(SPECS / name, path) for path in sorted(SPECS.glob(f"{name}/*"))]
-    own = ("src/*/handlers/*.py", "tests/*.py", "tests/*.json", "mcpgen.tests.yaml")
+    own = ("src/*/handlers/*.py", "src/*/skills/**/*.*", "tests/*.py", "tests/*.json", "mcpgen.tests.yaml")
     for pattern in (*own, f"{EVIDENCE_FOLDER}/*.json"):
         files += [(root, path) for path in sorted(root.glob(pattern))]
     return {path.relative_to(base).as_posix(): path.read_bytes() for base, path in files}

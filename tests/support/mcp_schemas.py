@@ -9,6 +9,7 @@ from typing import Any
 
 import jsonschema_rs
 
+from tests.support import skill_schemas
 from tests.support.paths import SHARED
 
 FOLDER = SHARED / "mcp-schema"
@@ -30,6 +31,7 @@ RESULTS = {
     "subscriptions/listen": "SubscriptionsListenResult",
     "tools/call": "CallToolResult",
     "tools/list": "ListToolsResult",
+    **skill_schemas.RESULTS,
 }
 NOTIFICATIONS = {
     "notifications/cancelled": "CancelledNotification",
@@ -107,7 +109,7 @@ def _check(revision: str, kind: str, instance: Any) -> None:
 def _validator(revision: str, kind: str) -> Any:
     schema = json.loads((FOLDER / revision / "schema.json").read_text("utf-8"))
     key = "$defs" if "$defs" in schema else "definitions"
-    types = copy.deepcopy(schema[key])
+    types = copy.deepcopy({**schema[key], **skill_schemas.TYPES})
     for name in CLOSED & types.keys():
         types[name]["additionalProperties"] = False
     root = {"$schema": schema["$schema"], "$ref": f"#/{key}/{kind}", key: types}

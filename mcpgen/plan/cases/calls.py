@@ -29,6 +29,7 @@ from mcpgen.plan.cases.travelling import (
     travels,
 )
 from mcpgen.plan.naming.names import rename_to_safe
+from mcpgen.plan.tools.pagination import is_page_position
 from mcpgen.text.media_types import essence_of
 
 
@@ -335,14 +336,8 @@ def _choose_from_range(media_type: str) -> str:
 
 def _is_worth_showing(parameter: Parameter, tool: ToolPlan) -> bool:
     """Return whether an optional parameter has an example that fits a first call."""
-    pages = "" if tool.pagination is None else tool.pagination.parameter
-    return bool(parameter.examples) and parameter.name != pages and not parameter.deprecated
-
-
-def has_examples(operation: Operation) -> bool:
-    """Return whether the document has examples of a parameter or of the body."""
-    holders: tuple[Parameter | MediaType, ...] = (*operation.parameters, *operation.body_content)
-    return any(holder.examples for holder in holders)
+    is_first = tool.operation.method != "GET" or not is_page_position(parameter.name)
+    return bool(parameter.examples) and is_first and not parameter.deprecated
 
 
 def choose_requirement(operation: Operation) -> tuple[str, ...]:

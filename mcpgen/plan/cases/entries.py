@@ -18,7 +18,6 @@ from mcpgen.plan.cases.calls import (
     Calls,
     choose_requirement,
     get_schema,
-    has_examples,
 )
 from mcpgen.plan.cases.pages import make_pages
 from mcpgen.plan.cases.refusals import MOST_REFUSALS, Refusals
@@ -27,7 +26,7 @@ from mcpgen.plan.schemas.tool_schema import list_response_schemas
 from mcpgen.text.media_types import essence_of
 
 SMALLEST_CALL = "smallest arguments"
-EXAMPLE_CALL = "examples of the document"
+EXAMPLE_CALL = "example"
 _SHOWN_RULES = 5
 _RULES, _MORE_RULES = "rules", "more rules"
 GIVE_EXAMPLE = "add a valid `example` to the schema, in the document or in an overlay"
@@ -134,9 +133,10 @@ class _Making:
             return smallest
 
     def _make_example(self, tool: ToolPlan, smallest: Call) -> Call | None:
-        """Return a call with the document's examples, without what `smallest` has as well."""
-        if not has_examples(tool.operation):
-            return None
+        """Return a call with the document's examples, or else with typical values.
+
+        It is without what `smallest` has as well; None if that is all.
+        """
         try:
             example = self._calls.call(tool, "example")
         except CannotSampleError:

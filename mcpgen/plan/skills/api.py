@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from mcpgen.ir.skill_plan import SkillPlan, SkillSection, SkillText
 from mcpgen.ir.tool_plan import ServerPlan, ToolGroupPlan, ToolPlan, Toolset
 from mcpgen.jsonschema.types import JsonObject
-from mcpgen.plan.skills.facts import ToolFacts, is_reading
+from mcpgen.plan.skills.facts import ToolFacts, is_reading, iterate_chains
 from mcpgen.plan.skills.tool_lines import (
     make_call_section,
     make_effect_section,
@@ -32,6 +32,7 @@ from mcpgen.plan.skills.writing import (
 _MAX_REFERENCES = 400
 _MAX_EXAMPLES = 3
 _MAX_NOTES = 1_200
+_MAX_CHAINS = 10
 _REFERENCE_TOKENS = 4_400
 
 
@@ -55,6 +56,7 @@ def write_api_skill(
         make_call_section(plan, tools),
         _make_toolset_section(plan, groups, skills),
         _make_workflow_section(plan, skills),
+        make_section("Order of steps", bullets(list(iterate_chains(facts, tools))[:_MAX_CHAINS])),
         make_identifier_section(facts, tools, 700),
         make_page_section(tools, 500),
         make_effect_section(tools, 600),

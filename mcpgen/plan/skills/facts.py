@@ -12,12 +12,12 @@ from msgspec import Struct
 
 from mcpgen.ir.tool_plan import Argument, Pagination, ServerPlan, ToolPlan, WorkflowPlan
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
-from mcpgen.plan.skills.writing import code, join_names, quote_text
+from mcpgen.plan.skills.writing import code, join_names, quote_sentence, quote_text
 from mcpgen.plan.tools.identifier_sources import (
     iterate_collections,
     mask_variables,
 )
-from mcpgen.plan.tools.pagination import find_size_parameter
+from mcpgen.plan.tools.pagination import find_size_parameter, is_page_position
 
 _MIN_TELLING = 4  # letters of a name that means the same in all tools: not "id"
 _MAX_MEMBERS = 8
@@ -61,12 +61,26 @@ class ToolFacts:
                     place = (operation.source, mask_variables(path))
                     users.setdefault((names[variable], variable, place), set()).add(tool.name)
         known = {key: taking for key, taking in users.items() if key[2] in collections}
-        meanings = Counter(argument for argument, _, _ in users)
+        meanings = Counter(argument for argument, _, _ in known)
+        for (argument, _, place), taking in users.items():
+            if meanings[argument] == 1 and place not in collections:  # the same, in another path
+                next(known[key] for key in known if key[0] == argument).update(taking)
         found = [
             self._describe_identifier(key, taking, collections[key[2]], meanings[key[0]] > 1)
             for key, taking in known.items()
         ]
         return tuple(sorted(found, key=lambda it: (-len(it.users), it.argument, it.lists)))
+
+    @cached_property
+    def general_errors(self) -> frozenset[str]:
+        """Descriptions of errors that stand for several statuses, and so say nothing of any."""
+        texts = {
+            (response.description, response.status)
+            for tool in self.tools.values()
+            for response in tool.operation.responses
+        }
+        counted = Counter(text for text, _ in texts)
+        return frozenset(text for text, count in counted.items() if count > 1)
 
     def _describe_identifier(
         self,
@@ -90,14 +104,23 @@ class ToolFacts:
             next(filter(None, members), ""),
             frozenset(taking).union(tool.name for tool in others),
             is_ambiguous,
-            any(wire_name in list_body_members(tool) for tool in others),
+            any(wire_name in _body_schema(tool).get("properties", {}) for tool in others),
         )
 
 
 def _mentions(tool: ToolPlan, wire_name: str) -> bool:
-    """Return whether a tool takes an identifier, or several, as an argument or in its body."""
-    names = {item.wire_name for item in tool.arguments}.union(list_body_members(tool))
-    return not names.isdisjoint({wire_name, f"{wire_name}s"})
+    """Return whether a tool takes an identifier, or several, as an argument or in its body.
+
+    A value of an enumeration is no identifier.
+    """
+    definitions = tool.input_schema.get("$defs", {})
+    properties = tool.input_schema.get("properties", {})
+    listed = {item.wire_name: properties.get(item.name, {}) for item in tool.arguments}
+    members = {**listed, **_body_schema(tool).get("properties", {})}
+    return any(
+        name in members and "enum" not in resolve(members[name], definitions)
+        for name in (wire_name, f"{wire_name}s")
+    )
 
 
 def _item_schema(tool: ToolPlan) -> JsonObject:
@@ -150,11 +173,6 @@ def _body_schema(tool: ToolPlan) -> JsonObject:
     return resolve(schema.get("properties", {}).get(body.name, {}), schema.get("$defs", {}))
 
 
-def list_body_members(tool: ToolPlan) -> list[str]:
-    """Return the names of the members of a tool's body."""
-    return list(_body_schema(tool).get("properties", {}))
-
-
 def describe_needs(tool: ToolPlan) -> str:
     """Return what a call of a tool must have: "needs `pet_id` and `body` with `name`"."""
     required = [item.name for item in tool.arguments if item.required]
@@ -189,6 +207,23 @@ def describe_effect(tool: ToolPlan) -> str:
     return "cannot be undone" if is_irreversible(tool) else "changes data"
 
 
+def iterate_chains(facts: ToolFacts, tools: Iterable[ToolPlan]) -> Iterator[str]:
+    """Yield what each tool that creates something needs from others, and what needs its result."""
+    for tool in tools:
+        needs = [
+            f"{code(it.argument)} from {_join_tools([*it.lists, *it.creators][:3])}"
+            for it in facts.identifiers
+            if tool.name in it.users and tool.name not in it.creators
+        ]
+        gives = [it for it in facts.identifiers if tool.name in it.creators]
+        users = sorted({name for it in gives for name in it.users} - {tool.name})
+        if needs and users:
+            yield (
+                f"{code(tool.name)} takes {', '.join(needs[:4])}. Its result has the"
+                f" {join_names((it.argument for it in gives), 3)} of {join_names(users, 6)}."
+            )
+
+
 def describe_source(source: IdentifierSource) -> str:
     """Return where an identifier comes from: "`pet_id`: the `id` of an item of `list_pets`"."""
     which = f"{code(source.member)} of" if source.member else "from"
@@ -214,7 +249,7 @@ def describe_pages(tool: ToolPlan) -> str:
     """Return how to read all that a list has; "" if it has no pages."""
     pages = tool.pagination
     if pages is None:
-        return ""
+        return _describe_other_pages(tool)
     told = f"one page for each call. `max_pages` (up to {pages.most}) joins more."
     told += _describe_next_page(tool, pages)
     size = _find_argument(tool, find_size_parameter(tool.operation))
@@ -223,6 +258,22 @@ def describe_pages(tool: ToolPlan) -> str:
     most = size.schema.get("maximum") if isinstance(size.schema, dict) else None
     bound = f", at most {most:,}" if isinstance(most, int) else ""
     return f"{told} {code(size.name)} is the size of a page{bound}."
+
+
+def _describe_other_pages(tool: ToolPlan) -> str:
+    """Return which arguments read a list on that `max_pages` cannot join."""
+    positions = [
+        item
+        for item in tool.arguments
+        if item.location == "query" and is_page_position(item.wire_name)
+    ]
+    properties = tool.input_schema.get("properties", {})
+    told = []
+    for item in positions if tool.operation.method == "GET" else ():
+        schema = properties.get(item.name, {})
+        about = schema.get("description", "") if isinstance(schema, dict) else ""
+        told.append(f"{code(item.name)}: {quote_sentence(about, 160)}".removesuffix(": "))
+    return f"a part of the list for each call. {' '.join(told)}" if told else ""
 
 
 def _describe_next_page(tool: ToolPlan, pages: Pagination) -> str:
@@ -243,17 +294,14 @@ def _find_argument(tool: ToolPlan, wire_name: str) -> Argument | None:
     return next((it for it in tool.arguments if wire_name and it.wire_name == wire_name), None)
 
 
-def describe_failures(tools: Iterable[ToolPlan]) -> Iterator[str]:
+def describe_failures(tools: Iterable[ToolPlan], facts: ToolFacts) -> Iterator[str]:
     """Yield what statuses of the API mean, where the document says more than their names do."""
     meanings: dict[tuple[str, str], list[str]] = {}
     for tool in tools:
         for response in tool.operation.responses:
             text = quote_text(response.description, 160).rstrip(".")
-            is_error = response.status[:1] in {"4", "5"}
-            if is_error and text and text.lower() not in _PHRASES:
+            is_known = text.lower() in _PHRASES or response.description in facts.general_errors
+            if response.status[:1] in {"4", "5"} and text and not is_known:
                 meanings.setdefault((response.status, text), []).append(tool.name)
-    statuses = Counter(text for _, text in meanings)
     for (status, text), names in sorted(meanings.items()):
-        if statuses[text] > 1:
-            continue  # one text for all errors says nothing of any
         yield f"{status} from {join_names(sorted(names), 6)}: {text}."

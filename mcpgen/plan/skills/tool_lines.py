@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mcpgen.ir.skill_plan import SkillBlock, SkillSection
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
@@ -97,24 +97,26 @@ def make_page_section(tools: Sequence[ToolPlan], tokens: int) -> SkillSection | 
     """Return how to read lists to their end, and which results are cut."""
     by_text: dict[str, list[str]] = {}
     for tool in tools:
-        if told := describe_pages(tool):
-            by_text.setdefault(told, []).append(tool.name)
+        for told in (describe_pages(tool), *_iterate_bounds(tool)):
+            if told:
+                by_text.setdefault(told, []).append(tool.name)
     lines = [f"{join_names(names)}: {told}" for told, names in by_text.items()]
-    for tool in tools:
-        policies = tool.policies
-        bounds = []
-        if policies.max_items is not None:
-            bounds.append(f"{policies.max_items:,} items")
-        if policies.max_bytes is not None:
-            bounds.append(f"{policies.max_bytes:,} bytes")
-        if bounds:
-            lines.append(
-                f"{code(tool.name)} returns at most {' and '.join(bounds)}. {policies.rest}".strip()
-            )
-        if policies.select:
-            lines.append(f"{code(tool.name)} returns a part of what the API sends.")
     rest = "{:,} more lists have pages; `max_pages` joins them."
     return make_section("Lists and pages", bullets(take_lines(lines, tokens, rest)))
+
+
+def _iterate_bounds(tool: ToolPlan) -> Iterator[str]:
+    """Yield which results are cut."""
+    policies = tool.policies
+    bounds = []
+    if policies.max_items is not None:
+        bounds.append(f"{policies.max_items:,} items")
+    if policies.max_bytes is not None:
+        bounds.append(f"{policies.max_bytes:,} bytes")
+    if bounds:
+        yield f"at most {' and '.join(bounds)}. {policies.rest}".strip()
+    if policies.select:
+        yield "only some members of what the API sends."
 
 
 def make_effect_section(tools: Sequence[ToolPlan], tokens: int) -> SkillSection | None:
@@ -128,17 +130,21 @@ def make_effect_section(tools: Sequence[ToolPlan], tokens: int) -> SkillSection 
             " will be lost, and call only after a clear yes."
         )
     lines += [
-        f"{code(tool.name)} asks the user itself: {quote_sentence(tool.policies.confirm, 160)}"
+        f"{code(tool.name)} asks the user first: {quote_sentence(tool.policies.confirm, 160)}"
         for tool in changing
         if tool.policies.confirm
     ]
+    if any(tool.policies.confirm for tool in changing):
+        lines.append("A client that cannot show such a question gets an error; nothing is sent.")
     others = [tool.name for tool in changing if tool.name not in final]
     if others:
         lines.append(f"Change data: {join_names(others, 20)}.")
     repeated = [
         tool.name
         for tool in changing
-        if not tool.annotations.get("idempotentHint", False) and not _takes_key(tool)
+        if tool.operation.method == "POST"
+        and not tool.annotations.get("idempotentHint", False)
+        and not _takes_key(tool)
     ]
     if repeated:
         lines.append(
@@ -163,9 +169,13 @@ def _takes_key(tool: ToolPlan) -> bool:
     return any(item.wire_name.lower() == _KEY_HEADER for item in tool.arguments)
 
 
-def make_failure_section(tools: Iterable[ToolPlan], tokens: int) -> SkillSection | None:
+def make_failure_section(
+    facts: ToolFacts, tools: Iterable[ToolPlan], tokens: int
+) -> SkillSection | None:
     """Return what the errors of the API mean."""
-    lines = take_lines(list(describe_failures(tools)), tokens, "{:,} more; the error says which.")
+    lines = take_lines(
+        list(describe_failures(tools, facts)), tokens, "{:,} more; the error says which."
+    )
     return make_section("When a call fails", bullets(lines))
 
 

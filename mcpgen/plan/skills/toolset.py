@@ -67,7 +67,7 @@ def write_toolset_skill(
         make_identifier_section(facts, tools, 450),
         make_page_section(tools, 350),
         make_effect_section(tools, 450),
-        make_failure_section(tools, 400),
+        make_failure_section(facts, tools, 400),
         make_example_section(plan, main, examples, _MAX_EXAMPLES),
         _point_to_examples(rest),
     ]
@@ -83,11 +83,10 @@ def write_toolset_skill(
 
 def _count(tools: Sequence[ToolPlan]) -> str:
     reading = sum(map(is_reading, tools))
-    return f"{_number(len(tools), 'tool')}, of which {reading:,} only read."
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    number = f"{len(tools):,} tool{'' if len(tools) == 1 else 's'}"
+    if reading in (0, len(tools)):
+        return f"{number}; {'all only read' if reading else 'all change data'}."
+    return f"{number}; {reading:,} of them only read{'s' if reading == 1 else ''}."
 
 
 def _describe(toolset: Toolset, tools: Sequence[ToolPlan], facts: ToolFacts) -> str:
@@ -115,7 +114,7 @@ def sort_by_step(tools: Sequence[ToolPlan], facts: ToolFacts) -> list[ToolPlan]:
     return sorted(tools, key=lambda tool: (_ORDER.index(_classify(tool, facts)), tool.name))
 
 
-_ORDER = ("find", "read", "create", "act", "change", "replace", "delete")
+_ORDER = ("find", "create", "read", "act", "change", "replace", "delete")
 
 
 def _classify(tool: ToolPlan, facts: ToolFacts) -> str:
@@ -146,18 +145,17 @@ def _iterate_steps(tools: Sequence[ToolPlan], facts: ToolFacts) -> Iterator[str]
         yield f"Get what comes from other tools: {first}."
     if found := by_step.get("find"):
         given = [it.argument for it in facts.identifiers if {*found} & {*it.lists}]
-        result = (
-            f" The items have what other calls take as {join_names(given, 6)}." if given else ""
-        )
-        yield f"Find what the task is about: {join_names(found)}.{result}"
-    if found := by_step.get("read"):
-        yield f"Read it in full, before you change it: {join_names(found)}."
+        result = f" The items have the {join_names(given, 6)} that other calls take."
+        yield f"Find what the task is about: {join_names(found)}.{result if given else ''}"
     if found := by_step.get("create"):
         given = [it.argument for it in facts.identifiers if {*found} & {*it.creators}]
         yield (
-            f"Create: {join_names(found)}. Keep of the result what other calls take as"
-            f" {join_names(given, 6)}."
+            f"If it does not exist yet, create it: {join_names(found)}. The result has the"
+            f" {join_names(given, 6)} that other calls take."
         )
+    if found := by_step.get("read"):
+        first = "Read more" if all(map(is_reading, tools)) else "Read it before you change it"
+        yield f"{first}: {join_names(found)}."
     if found := by_step.get("act"):
         yield f"Act: {join_names(found)}."
     if found := by_step.get("change"):

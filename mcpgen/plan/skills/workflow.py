@@ -83,7 +83,7 @@ def _iterate_steps(flow: WorkflowPlan, facts: ToolFacts) -> Iterator[str]:
         effect = f" ({describe_effect(tool)})" if tool is not None else ""
         told = f"{code(step.id)}: call {code(step.tool)}{effect}{_describe_arguments(step)}."
         if step.items is not None:
-            told += f" Once for each item of {_describe(step.items)}."
+            told += f" Once for each item of {_name(step.items)}."
         if step.condition is not None:
             told += f" Only if {_describe_condition(step.condition)}."
         yield told
@@ -112,38 +112,55 @@ def _iterate_leaves(value: Value, path: str) -> Iterator[tuple[str, Value]]:
 
 
 def _describe(value: Value) -> str:
+    """Return where a value comes from, or the value."""
+    if isinstance(value, Literal):
+        text = json.dumps(value.value)
+        return f"= {code(text)}" if len(text) <= _MAX_LITERAL else "= a fixed value"
+    return f"from {_name(value)}"
+
+
+def _name(value: Value) -> str:
     match value:
         case Literal(value=literal):
-            text = json.dumps(literal, ensure_ascii=True)
-            return f"= {code(text)}" if len(text) <= _MAX_LITERAL else "= a fixed value"
+            return code(json.dumps(literal)[:_MAX_LITERAL])
         case InputValue(name=name, pointer=pointer):
-            return f"from the input {code(name)}{_at(pointer)}"
+            return f"the input {code(name)}{_at(pointer)}"
         case ItemValue(pointer=pointer):
-            return f"from the item{_at(pointer)}"
+            return f"the item{_at(pointer)}"
         case OutputValue(step=step, output=output, pointer=pointer):
-            return f"from {code(output)}{_at(pointer)} of step {code(step)}"
+            return f"{code(output)}{_at(pointer)} of step {code(step)}"
         case ResponseValue(part="body", selector=selector, step=step):
-            return f"from the result of step {code(step)}{_at(selector)}"
+            return f"the result of step {code(step)}{_at(selector)}"
         case ResponseValue(part="status", step=step):
-            return f"from the status of step {code(step)}"
+            return f"the status of step {code(step)}"
         case ResponseValue(selector=selector, step=step):
-            return f"from the header {code(selector)} of step {code(step)}"
+            return f"the header {code(selector)} of step {code(step)}"
         case _:
-            return "from several values"
+            return "several values"
 
 
 def _at(pointer: str) -> str:
     return f" at {code(pointer)}" if pointer else ""
 
 
+_OPERATORS = {
+    "==": "is",
+    "!=": "is not",
+    "<": "is less than",
+    "<=": "is at most",
+    ">": "is more than",
+    ">=": "is at least",
+}
+
+
 def _describe_condition(condition: Condition) -> str:
     match condition:
         case Truth(value=value):
-            return f"there is a value {_describe(value)}"
+            return f"{_name(value)} is true"
         case Comparison(left=left, operator=operator, right=right):
-            return f"the value {_describe(left)} {code(operator)} that {_describe(right)}"
+            return f"{_name(left)} {_OPERATORS[operator]} {_name(right)}"
         case Negation(condition=inner):
-            return f"not: {_describe_condition(inner)}"
+            return f"it is false that {_describe_condition(inner)}"
         case Junction(word=word, conditions=conditions):
             return f" {word} ".join(_describe_condition(inner) for inner in conditions)
 

@@ -29,6 +29,7 @@ _CURSORS: Mapping[str, str] = {
 _MORE = "hasmore"  # a member that says whether another page follows
 _LAST_ITEMS = frozenset({"startingafter"})  # parameters that take the `id` of the last item
 _LAST_IDS: Mapping[str, str] = {"after": "lastid"}  # cursors only where `has_more` is beside them
+_POSITIONS = frozenset({*_CURSORS, *_LAST_IDS, *_LAST_ITEMS, *_OFFSETS, *_PAGES})
 
 
 def recognize_pagination(
@@ -64,6 +65,11 @@ def recognize_pagination(
         if name in _OFFSETS and first in (0, None):
             return Pagination("offset", parameter.name, items=items, size=size)
     return None
+
+
+def is_page_position(name: str) -> bool:
+    """Return whether a parameter of this name says where a page of a list begins."""
+    return _fold(name) in _POSITIONS
 
 
 def find_size_parameter(operation: Operation) -> str:
