@@ -78,22 +78,30 @@ def write_api_skill(
                 (about,) if about else (),
             )
         )
-    return SkillPlan(name, _describe(plan, groups, title), tuple(files))
+    return SkillPlan(name, _describe(plan, groups, files[0]), tuple(files))
 
 
 def _reference(group: ToolGroupPlan) -> str:
     return f"references/{group.module}.md"
 
 
-def _describe(plan: ServerPlan, groups: Sequence[ToolGroupPlan], title: str) -> str:
+_TOLD = {  # by heading
+    "Jobs in one call": "which jobs take one call",
+    "Where identifiers come from": "where identifiers come from",
+    "Lists and pages": "how to read lists to their end",
+    "What changes or deletes data": "what changes or deletes data",
+}
+
+
+def _describe(plan: ServerPlan, groups: Sequence[ToolGroupPlan], main: SkillText) -> str:
     """Return for what and when a model reads the skill."""
     tags = ", ".join(quote_text(group.tag, 40) for group in groups[:12])
-    about = quote_sentence(plan.description, 300)
+    told = [f"which tools are for what ({tags})"]
+    told += [_TOLD[it.heading] for it in main.sections if it.heading in _TOLD]
     return join_description(
-        f"How to work with {title} through its tools.",
-        about,
-        f"Read this before the first call: it says which tools are for what ({tags}), where"
-        " identifiers come from, how lists go on, and what cannot be undone.",
+        f"How to work with {main.title} through its tools.",
+        quote_sentence(plan.description, 300),
+        f"Read this before the first call. It says {'; '.join(told)}.",
     )
 
 

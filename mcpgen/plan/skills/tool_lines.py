@@ -28,6 +28,7 @@ from mcpgen.plan.skills.writing import (
     write_json,
 )
 from mcpgen.plan.tools.descriptions import DELETE_NOTE
+from mcpgen.text.prose import plain_line, split_sentences
 
 _MAX_PURPOSE = 180
 _KEY_HEADER = "idempotency-key"
@@ -54,9 +55,18 @@ def write_tool_lines(tools: Sequence[ToolPlan], tokens: int, search: str) -> tup
 
 
 def _describe_purpose(tool: ToolPlan) -> str:
-    """Return the description of a tool without what its line says anyway."""
+    """Return what a tool is for: two sentences of its description, and what the manifest adds.
+
+    The rest of a document's description is in the list of tools. It may be long, and may try to
+    steer a model, which would give it more weight in a skill.
+    """
+    entry = tool.stated.entry
+    if entry.description:
+        return quote_sentence(f"{entry.description} {entry.append}", 2 * _MAX_PURPOSE)
     text = tool.description.replace(f" (`{tool.operation.key}`)", "").replace(DELETE_NOTE, "")
-    return quote_sentence(text, _MAX_PURPOSE)
+    text = text.replace(plain_line(entry.append), "") if entry.append else text
+    about = quote_sentence(" ".join(split_sentences(plain_line(text))[:2]), _MAX_PURPOSE)
+    return f"{about} {quote_sentence(entry.append, _MAX_PURPOSE)}".strip()
 
 
 def make_call_section(plan: ServerPlan, tools: Iterable[ToolPlan]) -> SkillSection | None:
@@ -186,8 +196,12 @@ def make_example_section(
     most: int,
     *,
     heading: str = "Example calls",
+    more: str = "",
 ) -> SkillSection | None:
-    """Return calls that the generated tests make, with their arguments as JSON."""
+    """Return calls that the generated tests make, with their arguments as JSON.
+
+    `more` is the path of a file with others, or "".
+    """
     blocks: list[SkillBlock] = []
     for name in tools:
         if len(blocks) >= 2 * most:
@@ -199,6 +213,8 @@ def make_example_section(
     if not blocks:
         return None
     note = "The values are examples. Identifiers must come from results of your own calls."
+    if more:
+        note += f" {code(more)} has calls of the other tools."
     return make_section(heading, paragraph(note), *blocks)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mcpgen.ir.skill_plan import SkillBlock, SkillPlan, SkillSection, SkillText
+from mcpgen.ir.skill_plan import SkillBlock, SkillPlan, SkillText
 from mcpgen.ir.tool_plan import ToolPlan, Toolset
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.skills.facts import ToolFacts, is_irreversible, is_reading
@@ -68,8 +68,9 @@ def write_toolset_skill(
         make_page_section(tools, 350),
         make_effect_section(tools, 450),
         make_failure_section(facts, tools, 400),
-        make_example_section(plan, main, examples, _MAX_EXAMPLES),
-        _point_to_examples(rest),
+        make_example_section(
+            plan, main, examples, _MAX_EXAMPLES, more=_EXAMPLES if rest is not None else ""
+        ),
     ]
     introduction = [line for line in introduction if line]
     files = [
@@ -98,14 +99,6 @@ def _describe(toolset: Toolset, tools: Sequence[ToolPlan], facts: ToolFacts) -> 
         f"How to use the {toolset.name.replace('_', ' ')} tools of {server}.",
         about,
         f"Read this before a task such as: {titles}.",
-    )
-
-
-def _point_to_examples(rest: SkillSection | None) -> SkillSection | None:
-    if rest is None:
-        return None
-    return make_section(
-        "More examples", bullets([f"{code(_EXAMPLES)} has calls of the other tools."])
     )
 
 
