@@ -73,6 +73,9 @@ def read_frontmatter(text: str) -> JsonObject:
     if lines[0] != _FENCE or _FENCE not in lines[1:]:
         raise ValueError("it must begin with front matter between two lines `---`")
     inner = lines[1 : lines.index(_FENCE, 1)]
+    for number, line in enumerate(inner, 2):
+        if not line.isprintable():
+            raise ValueError(f"line {number}: unsupported character, such as a tab")
     return _Reading(inner).read_mapping(0, 0, len(inner))
 
 
@@ -159,8 +162,8 @@ class _Reading:
             return int(text)
         is_indicator = text[0] in _INDICATORS and not re.match(r"[-?:][^ ]", text)
         is_ambiguous = text.lower() in _WORDS or _NUMBER_LIKE.fullmatch(text) is not None
-        is_mapping = ": " in text or text.endswith(":") or "\t" in text
-        if is_indicator or is_ambiguous or is_mapping or not text.isprintable():
+        is_mapping = ": " in text or text.endswith(":")
+        if is_indicator or is_ambiguous or is_mapping:
             raise self._make_error(at, "YAML parsers read this value differently; quote it")
         return text
 

@@ -24,6 +24,7 @@ from mcpgen.pipeline.project.evidence import (
 )
 from mcpgen.pipeline.project.loading import check_loading
 from mcpgen.pipeline.project.overrides import check_overrides, report_lost
+from mcpgen.pipeline.project.own_skills import check_own_skills
 from mcpgen.pipeline.project.project_folder import (
     find_changed_inputs,
     find_lock,
@@ -74,6 +75,7 @@ def check(
         _note_other_runtime(target, problems)
         _report_destinations(target, problems)
         is_misfit = check_overrides(target, problems, is_lost=OVERRIDDEN_FILE in missing)
+        is_misfit |= check_own_skills(target, problems)
         # Whatever is found so far explains why the server does not start.
         if not (stale or edited or is_misfit or inputs_decide):
             is_misfit = check_loading(target, problems)

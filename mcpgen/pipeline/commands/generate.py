@@ -27,6 +27,7 @@ from mcpgen.pipeline.project.overrides import (
     find_edited_tools,
     find_named_call_types,
 )
+from mcpgen.pipeline.project.own_skills import check_own_skills
 from mcpgen.pipeline.project.project_folder import commit, find_lock, make_lock, read_file
 from mcpgen.pipeline.project.report_changes import (
     find_foreign,
@@ -155,6 +156,7 @@ def prepare(
     if edit is not None:
         manifest = edit.manifest
         changes = _with_edit(changes, edit)
+    check_own_skills(target, problems)
     find_foreign(target, {*changes.files, *changes.deleted, *changes.orphans_kept}, problems)
     if changes.hand_edits:
         edits = changes.hand_edits

@@ -34,7 +34,8 @@ def quote_sentence(text: str, limit: int) -> str:
 def join_description(*sentences: str) -> str:
     """Return the sentences as the description of a skill, which is plain text without code."""
     joined = plain_line(" ".join(filter(None, sentences))).replace("`", "'")
-    return shorten_at_sentence(joined, MAX_DESCRIPTION)
+    printable = "".join(ch if ch.isprintable() else " " for ch in joined)
+    return shorten_at_sentence(printable, MAX_DESCRIPTION)
 
 
 def code(name: str) -> str:

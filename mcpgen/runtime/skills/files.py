@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct, to_builtins
+from msgspec.json import decode
 
-from mcpgen.contract.skills import SKILL_FILE, make_digest, read_path
+from mcpgen.contract.own_skills import describe_skill, find_own_skills
+from mcpgen.contract.skills import make_digest, read_path
 from mcpgen.runtime.errors import ConfigurationError, ProtocolError
 from mcpgen.runtime.process.log import log
 from mcpgen.runtime.protocol.jsonrpc import INTERNAL_ERROR, JsonObject, encode_json
-from mcpgen.runtime.protocol.prepared_list import split_tools
-from mcpgen.runtime.skills.own_skills import load_own_skills
 
+MAX_OWN_SKILLS: Final = 1000
 GENERATED_INDEX: Final = "_generated/skills.json"
 _GENERATED_FILES: Final = "_generated/skills/"
 _OWN_FILES: Final = "skills/"
@@ -39,6 +40,22 @@ _MEDIA_TYPES: Final = {  # by suffix; those of the standard library differ from 
     "yaml": "application/yaml",
     "yml": "application/yaml",
 }
+
+
+class _Resource(Struct, frozen=True):
+    """A file in the entry of a skill."""
+
+    uri: str
+    digest: str
+    size: int
+
+
+class _Entry(Struct, frozen=True):
+    """An entry of the index of generated skills."""
+
+    uri: str
+    frontmatter: dict[str, str]
+    resources: list[_Resource]
 
 
 class _File(Struct, frozen=True):
@@ -66,7 +83,7 @@ class SkillFiles:
         """
         self._read = read
         generated = self._read_index() if has_generated else []
-        own = load_own_skills(own_folder) if own_folder else []
+        own = _load_own_skills(own_folder) if own_folder else []
         self._entries: dict[str, JsonObject] = {skill["uri"]: skill for skill in generated}
         self._entries |= {skill["uri"]: skill for skill in own}
         own_uris = {skill["uri"] for skill in own}
@@ -124,12 +141,23 @@ class SkillFiles:
 
     def _read_index(self) -> list[JsonObject]:
         try:
-            entries = map(json.loads, split_tools(self._read(GENERATED_INDEX)))
-            return [skill for skill in entries if skill["uri"].endswith(SKILL_FILE)]
+            entries = decode(self._read(GENERATED_INDEX), type=list[_Entry])
         except ConfigurationError as error:
             raise _make_error(str(error)) from None
-        except (ValueError, KeyError, TypeError) as error:
-            raise _make_error(f"`{GENERATED_INDEX}` is damaged: {error!r}") from None
+        except DecodeError as error:
+            raise _make_error(f"`{GENERATED_INDEX}` is damaged: {error}") from None
+        return [to_builtins(entry) for entry in entries]
+
+
+def _load_own_skills(folder: str) -> list[JsonObject]:
+    """Return the entries of the skills in a folder, by name; invalid skills are logged."""
+    entries = []
+    for directory in find_own_skills(Path(folder))[:MAX_OWN_SKILLS]:
+        try:
+            entries.append(describe_skill(directory))
+        except (OSError, ValueError) as error:
+            log("error", f"skills: skills/{directory.name} is not served: {error}")
+    return entries
 
 
 def _make_error(message: str) -> ProtocolError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 from mcpgen.contract.skills import (
     MAX_BYTES,
@@ -13,30 +12,19 @@ from mcpgen.contract.skills import (
     describe_content,
     make_uri,
 )
-from mcpgen.runtime.process.log import log
-from mcpgen.runtime.protocol.jsonrpc import JsonObject
+from mcpgen.jsonschema.types import JsonObject
 from mcpgen.text.frontmatter import check_skill, read_frontmatter
-
-MAX_SKILLS: Final = 1000
-
-
-def load_own_skills(folder: str) -> list[JsonObject]:
-    """Return the entries of the skills in a folder, by name; invalid skills are logged."""
-    entries = []
-    for directory in find_own_skills(Path(folder))[:MAX_SKILLS]:
-        try:
-            entries.append(describe_skill(directory))
-        except (OSError, ValueError) as error:
-            log("error", f"skills: skills/{directory.name} is not served: {error}")
-    return entries
 
 
 def find_own_skills(folder: Path) -> list[Path]:
-    """Return the directories with a `SKILL.md`, sorted."""
+    """Return the directories with a `SKILL.md`, sorted; hidden ones and links are none."""
     return sorted(
         path
         for path in (folder.iterdir() if folder.is_dir() else ())
-        if path.is_dir() and (path / SKILL_FILE).is_file()
+        if not path.name.startswith(".")
+        and not path.is_symlink()
+        and (path / SKILL_FILE).is_file()
+        and not (path / SKILL_FILE).is_symlink()
     )
 
 
