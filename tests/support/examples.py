@@ -63,7 +63,13 @@ def not_generated(name: str) -> dict[str, bytes]:
     """
     root = EXAMPLES / f"{name}-mcp"
     files = [(SPECS / name, path) for path in sorted(SPECS.glob(f"{name}/*"))]
-    own = ("src/*/handlers/*.py", "src/*/skills/**/*.*", "tests/*.py", "tests/*.json", "mcpgen.tests.yaml")
+    own = (
+        "src/*/handlers/*.py",
+        "src/*/skills/**/*.*",
+        "tests/*.py",
+        "tests/*.json",
+        "mcpgen.tests.yaml",
+    )
     for pattern in (*own, f"{EVIDENCE_FOLDER}/*.json"):
         files += [(root, path) for path in sorted(root.glob(pattern))]
     return {path.relative_to(base).as_posix(): path.read_bytes() for base, path in files}

@@ -85,7 +85,9 @@ def test_blocks_lists_and_mappings_are_read_as_yaml_reads_them(lines: tuple[str,
         ((" a: b",), 2),
     ],
 )
-def test_another_part_of_yaml_is_rejected_with_its_line(lines: tuple[str, ...], number: int) -> None:
+def test_another_part_of_yaml_is_rejected_with_its_line(
+    lines: tuple[str, ...], number: int
+) -> None:
     with pytest.raises(ValueError, match=f"line {number}: "):
         read(*lines)
 
