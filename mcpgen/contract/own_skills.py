@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from mcpgen.contract.frontmatter import check_skill, read_frontmatter
 from mcpgen.contract.skills import (
     MAX_BYTES,
     MAX_FILES,
@@ -13,7 +14,6 @@ from mcpgen.contract.skills import (
     make_uri,
 )
 from mcpgen.jsonschema.types import JsonObject
-from mcpgen.text.frontmatter import check_skill, read_frontmatter
 
 
 def find_own_skills(folder: Path) -> list[Path]:

@@ -8,10 +8,10 @@ from pathlib import PurePosixPath
 
 import msgspec
 
+from mcpgen.contract.frontmatter import check_skill, read_frontmatter
 from mcpgen.contract.skills import SKILL_FILE
 from mcpgen.ir.file_set import FileSet, PlannedFile
 from mcpgen.ir.skill_plan import MAX_FILE_TOKENS
-from mcpgen.text.frontmatter import check_skill, read_frontmatter
 from mcpgen.text.identifiers import Identifier
 
 _STATEMENTS = (

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from mcpgen.contract.frontmatter import MAX_NAME
 from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.manifest_entries import SkillsEntry
 from mcpgen.ir.skill_plan import SkillSubject
 from mcpgen.ir.tool_plan import Toolset, WorkflowPlan
 from mcpgen.plan.policy import Policy
-from mcpgen.text.frontmatter import MAX_NAME
 
 MAX_TOOLSET_SKILLS: Final = 60
 """Hosts show the model a line about each skill, so that a server must not have hundreds."""

@@ -6,9 +6,9 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 
+from mcpgen.contract.frontmatter import MAX_DESCRIPTION
 from mcpgen.ir.skill_plan import MAX_FILE_TOKENS, SkillBlock, SkillSection
 from mcpgen.jsonschema.types import JsonValue
-from mcpgen.text.frontmatter import MAX_DESCRIPTION
 from mcpgen.text.invisible import escape_markdown_line, visible
 from mcpgen.text.prose import end_sentence, plain_line, shorten_at_sentence
 

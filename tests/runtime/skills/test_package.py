@@ -64,8 +64,8 @@ def test_earlier_revisions_have_ordinary_resources(package_folder: Path, revisio
 
 @pytest.mark.requirement("K005", "K009", "K014", "K021", "K037")
 def test_every_generated_skill_is_served_and_valid(package_folder: Path) -> None:
+    from mcpgen.contract.frontmatter import check_skill, read_frontmatter
     from mcpgen.contract.skills import MAX_BYTES, MAX_FILES, make_digest
-    from mcpgen.text.frontmatter import check_skill, read_frontmatter
 
     peer = Peer(MODERN, load().definition)
     skills = peer.result("skills/list")["skills"]

@@ -149,10 +149,14 @@ def test_tools_are_in_the_order_of_a_task_with_their_effects_and_needs() -> None
 def test_the_order_of_steps_is_told() -> None:
     lines = section_of(toolset_skill(shop()), "Order of steps")
     assert lines == [
-        "Find what the task is about: `list_pets`. The items have the `pet_id` that other calls"
-        " take.",
-        "If it does not exist yet, create it: `add_pet`, `place_order`. The result has the"
-        " `pet_id`, `order_id` that other calls take.",
+        (
+            "Find what the task is about: `list_pets`. The items have the `pet_id` that other calls"
+            " take."
+        ),
+        (
+            "If it does not exist yet, create it: `add_pet`, `place_order`. The result has the"
+            " `pet_id`, `order_id` that other calls take."
+        ),
         "Read it before you change it: `get_order`, `get_pet`.",
         "Change a part: `change_pet`. Send only what changes.",
         "Delete: `remove_pet`. Last, and only if the user asked for it.",
@@ -162,16 +166,20 @@ def test_the_order_of_steps_is_told() -> None:
 def test_the_api_tells_what_a_call_needs_of_others() -> None:
     api = write_skills(shop(), {})[0]
     assert section_of(api, "Order of steps") == [
-        "`place_order` takes `pet_id` from `list_pets` or `add_pet`. Its result has the `order_id`"
-        " of `get_order`."
+        (
+            "`place_order` takes `pet_id` from `list_pets` or `add_pet`. Its result has the `order_id`"
+            " of `get_order`."
+        )
     ]
 
 
 def test_identifiers_have_their_source_also_in_bodies() -> None:
     lines = section_of(toolset_skill(shop()), "Where identifiers come from")
     assert lines[1:] == [
-        "`pet_id` (`petId` in a body): `id` of an item that `list_pets` returns, or `id` of the"
-        " result of `add_pet`.",
+        (
+            "`pet_id` (`petId` in a body): `id` of an item that `list_pets` returns, or `id` of the"
+            " result of `add_pet`."
+        ),
         "`order_id`: `id` of the result of `place_order`.",
     ]
 
@@ -193,8 +201,10 @@ def test_the_same_name_in_other_collections_is_told_apart() -> None:
     }
     lines = section_of(toolset_skill(shop(changes=changes)), "Where identifiers come from")
     assert lines[1:] == [
-        "`id` of `change_pet`, `get_pet`, `remove_pet`: `id` of an item that `list_pets` returns,"
-        " or `id` of the result of `add_pet`.",
+        (
+            "`id` of `change_pet`, `get_pet`, `remove_pet`: `id` of an item that `list_pets` returns,"
+            " or `id` of the result of `add_pet`."
+        ),
         "`id` of `get_order`: `id` of the result of `place_order`.",
     ]
 
@@ -213,8 +223,10 @@ def test_pages_and_limits_are_told() -> None:
         toolset_skill(shop(changes={"get_pet": {"policies": policies}})), "Lists and pages"
     )
     assert lines == [
-        "`list_pets`: one page for each call. `max_pages` (up to 20) joins more. To go on later,"
-        " pass `next` of the result as `cursor`.",
+        (
+            "`list_pets`: one page for each call. `max_pages` (up to 20) joins more. To go on later,"
+            " pass `next` of the result as `cursor`."
+        ),
         "`get_pet`: at most 5 items. Smaller pages show the rest.",
     ]
 
@@ -259,8 +271,10 @@ def test_failures_are_told_if_the_document_says_more_than_their_names() -> None:
 def test_examples_are_calls_that_the_tests_make() -> None:
     skill = toolset_skill(shop(), add_pet={"body": {"name": "Rex"}}, remove_pet={"pet_id": 7})
     assert section_of(skill, "Example calls") == [
-        "The values are examples. Identifiers must come from results of your own calls."
-        " `references/examples.md` has calls of the other tools.",
+        (
+            "The values are examples. Identifiers must come from results of your own calls."
+            " `references/examples.md` has calls of the other tools."
+        ),
         "`add_pet` with these arguments:",
         *["{", '  "body": {', '    "name": "Rex"', "  }", "}"],
     ]

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpgen.text.frontmatter import check_skill, is_skill_name, read_frontmatter
+from mcpgen.contract.frontmatter import check_skill, is_skill_name, read_frontmatter
 
 
 def read(*lines: str) -> dict[str, Any]:
