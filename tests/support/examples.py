@@ -58,8 +58,8 @@ def make(name: str, directory: Path, kept: Mapping[str, bytes]) -> None:
 def not_generated(name: str) -> dict[str, bytes]:
     """Read what is not generated of a server, by its path in the project.
 
-    That is what stands in `specs/<name>/`, and what is committed of `handlers/`, `skills/`, tests by
-    hand and evidence.
+    That is what stands in `specs/<name>/`, and what is committed of `handlers/`, `skills/`, tests
+    by hand and evidence.
     """
     root = EXAMPLES / f"{name}-mcp"
     files = [(SPECS / name, path) for path in sorted(SPECS.glob(f"{name}/*"))]

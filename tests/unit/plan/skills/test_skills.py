@@ -150,8 +150,8 @@ def test_the_order_of_steps_is_told() -> None:
     lines = section_of(toolset_skill(shop()), "Order of steps")
     assert lines == [
         (
-            "Find what the task is about: `list_pets`. The items have the `pet_id` that other calls"
-            " take."
+            "Find what the task is about: `list_pets`. The items have the `pet_id` that other"
+            " calls take."
         ),
         (
             "If it does not exist yet, create it: `add_pet`, `place_order`. The result has the"
@@ -167,8 +167,8 @@ def test_the_api_tells_what_a_call_needs_of_others() -> None:
     api = write_skills(shop(), {})[0]
     assert section_of(api, "Order of steps") == [
         (
-            "`place_order` takes `pet_id` from `list_pets` or `add_pet`. Its result has the `order_id`"
-            " of `get_order`."
+            "`place_order` takes `pet_id` from `list_pets` or `add_pet`. Its result has the"
+            " `order_id` of `get_order`."
         )
     ]
 
@@ -202,8 +202,8 @@ def test_the_same_name_in_other_collections_is_told_apart() -> None:
     lines = section_of(toolset_skill(shop(changes=changes)), "Where identifiers come from")
     assert lines[1:] == [
         (
-            "`id` of `change_pet`, `get_pet`, `remove_pet`: `id` of an item that `list_pets` returns,"
-            " or `id` of the result of `add_pet`."
+            "`id` of `change_pet`, `get_pet`, `remove_pet`: `id` of an item that `list_pets`"
+            " returns, or `id` of the result of `add_pet`."
         ),
         "`id` of `get_order`: `id` of the result of `place_order`.",
     ]
@@ -224,8 +224,8 @@ def test_pages_and_limits_are_told() -> None:
     )
     assert lines == [
         (
-            "`list_pets`: one page for each call. `max_pages` (up to 20) joins more. To go on later,"
-            " pass `next` of the result as `cursor`."
+            "`list_pets`: one page for each call. `max_pages` (up to 20) joins more. To go on"
+            " later, pass `next` of the result as `cursor`."
         ),
         "`get_pet`: at most 5 items. Smaller pages show the rest.",
     ]
