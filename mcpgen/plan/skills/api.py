@@ -43,12 +43,15 @@ def write_api_skill(
     plan = facts.plan
     tools = sort_by_step(list(facts.tools.values()), facts)
     groups = [group for group in plan.groups if group.listed_tools][:_MAX_REFERENCES]
-    title = quote_text(plan.title, 80)
+    title = facts.title
     introduction = [
         line
         for line in (
             quote_sentence(plan.description, 600),
-            *(quote_sentence(line, _MAX_NOTES) for line in plan.owner_notes.splitlines()),
+            *(
+                quote_sentence(line, _MAX_NOTES, is_own=True)
+                for line in plan.owner_notes.splitlines()
+            ),
         )
         if line
     ]
@@ -73,7 +76,7 @@ def write_api_skill(
         files.append(
             SkillText(
                 _reference(group),
-                f"{title}: tools of {quote_text(group.tag, 60)}",
+                f"{title}: tools of {quote_text(group.tag, 60) or group.module}",
                 fit_sections((), [make_section("Tools", bullets(lines))]),
                 (about,) if about else (),
             )
@@ -95,7 +98,7 @@ _TOLD = {  # by heading
 
 def _describe(plan: ServerPlan, groups: Sequence[ToolGroupPlan], main: SkillText) -> str:
     """Return for what and when a model reads the skill."""
-    tags = ", ".join(quote_text(group.tag, 40) for group in groups[:12])
+    tags = ", ".join(quote_text(group.tag, 40) or str(group.module) for group in groups[:12])
     told = [f"which tools are for what ({tags})"]
     told += [_TOLD[it.heading] for it in main.sections if it.heading in _TOLD]
     return join_description(
@@ -136,7 +139,7 @@ def _describe_purpose(toolset: Toolset) -> str:
 def _make_workflow_section(plan: ServerPlan, skills: Mapping[str, str]) -> SkillSection | None:
     """Return a line about each workflow."""
     lines = [
-        f"{code(flow.name)}: {quote_sentence(flow.description, 200)}"
+        f"{code(flow.name)}: {quote_sentence(flow.description, 200, is_own=True)}"
         + (f" Skill: {code(skills[flow.key])}." if flow.key in skills else "")
         for flow in plan.workflows
     ]

@@ -44,6 +44,7 @@ class ToolFacts:
     def __init__(self, plan: ServerPlan) -> None:
         self.plan = plan
         self.tools = {tool.name: tool for tool in plan.listed_tools}
+        self.title = quote_text(plan.title, 80) or plan.name
 
     @cached_property
     def identifiers(self) -> tuple[IdentifierSource, ...]:

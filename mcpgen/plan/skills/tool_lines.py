@@ -31,6 +31,8 @@ from mcpgen.plan.tools.descriptions import DELETE_NOTE
 from mcpgen.text.prose import plain_line, split_sentences
 
 _MAX_PURPOSE = 180
+_MAX_QUESTION = 160
+_MAX_TITLE = 60
 _KEY_HEADER = "idempotency-key"
 
 
@@ -42,15 +44,16 @@ def write_tool_lines(tools: Sequence[ToolPlan], tokens: int, search: str) -> tup
     rest = f"{{:,}} more; find them with {code(search)}." if search else "{:,} more."
     full = [
         f"{code(tool.name)} ({describe_effect(tool)}; {describe_needs(tool)}):"
-        f" {_describe_purpose(tool)}"
+        f" {_describe_purpose(tool)}".removesuffix(": ")
         for tool in tools
     ]
     if len(taken := take_lines(full, tokens, rest)) >= len(full):
         return taken
-    short = [
-        f"{code(tool.name)} ({describe_effect(tool)}): {quote_sentence(tool.title, 60)}"
-        for tool in tools
-    ]
+    short = []
+    for tool in tools:
+        title = quote_sentence(tool.title, _MAX_TITLE)
+        told = f"{code(tool.name)} ({describe_effect(tool)})"
+        short.append(f"{told}: {title}" if title else told)
     return take_lines(short, tokens, rest)
 
 
@@ -62,11 +65,11 @@ def _describe_purpose(tool: ToolPlan) -> str:
     """
     entry = tool.stated.entry
     if entry.description:
-        return quote_sentence(f"{entry.description} {entry.append}", 2 * _MAX_PURPOSE)
+        return quote_sentence(f"{entry.description} {entry.append}", 2 * _MAX_PURPOSE, is_own=True)
     text = tool.description.replace(f" (`{tool.operation.key}`)", "").replace(DELETE_NOTE, "")
     text = text.replace(plain_line(entry.append), "") if entry.append else text
     about = quote_sentence(" ".join(split_sentences(plain_line(text))[:2]), _MAX_PURPOSE)
-    return f"{about} {quote_sentence(entry.append, _MAX_PURPOSE)}".strip()
+    return f"{about} {quote_sentence(entry.append, _MAX_PURPOSE, is_own=True)}".strip()
 
 
 def make_call_section(plan: ServerPlan, tools: Iterable[ToolPlan]) -> SkillSection | None:
@@ -115,6 +118,11 @@ def make_page_section(tools: Sequence[ToolPlan], tokens: int) -> SkillSection | 
     return make_section("Lists and pages", bullets(take_lines(lines, tokens, rest)))
 
 
+def quote_question(tool: ToolPlan) -> str:
+    """Return the question that the manifest has a tool ask."""
+    return quote_sentence(tool.policies.confirm, _MAX_QUESTION, is_own=True)
+
+
 def _iterate_bounds(tool: ToolPlan) -> Iterator[str]:
     """Yield which results are cut."""
     policies = tool.policies
@@ -140,7 +148,7 @@ def make_effect_section(tools: Sequence[ToolPlan], tokens: int) -> SkillSection 
             " will be lost, and call only after a clear yes."
         )
     lines += [
-        f"{code(tool.name)} asks the user first: {quote_sentence(tool.policies.confirm, 160)}"
+        f"{code(tool.name)} asks the user first: {quote_question(tool)}"
         for tool in changing
         if tool.policies.confirm
     ]

@@ -39,7 +39,7 @@ def write_toolset_skill(
     """Return the skill of a toolset."""
     plan = facts.plan
     tools = sort_by_step([facts.tools[it] for it in toolset.tools if it in facts.tools], facts)
-    title = f"{quote_text(plan.title, 80)}: {toolset.name.replace('_', ' ')}"
+    title = f"{facts.title}: {toolset.name.replace('_', ' ')}"
     about = quote_sentence(toolset.description, 300)
     flows = [
         flow.name
@@ -92,11 +92,11 @@ def _count(tools: Sequence[ToolPlan]) -> str:
 
 def _describe(toolset: Toolset, tools: Sequence[ToolPlan], facts: ToolFacts) -> str:
     """Return for what and when a model reads the skill."""
-    titles = "; ".join(quote_text(tool.title, 60).rstrip(".") for tool in tools[:8])
+    told = (quote_text(tool.title, 60).rstrip(".") or tool.name for tool in tools[:8])
+    titles = "; ".join(told)
     about = quote_sentence(toolset.description, 200)
-    server = quote_text(facts.plan.title, 80)
     return join_description(
-        f"How to use the {toolset.name.replace('_', ' ')} tools of {server}.",
+        f"How to use the {toolset.name.replace('_', ' ')} tools of {facts.title}.",
         about,
         f"Read this before a task such as: {titles}.",
     )

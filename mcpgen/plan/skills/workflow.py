@@ -24,7 +24,7 @@ from mcpgen.ir.workflow import (
 )
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.skills.facts import ToolFacts, describe_effect, is_irreversible, is_reading
-from mcpgen.plan.skills.tool_lines import make_example_section
+from mcpgen.plan.skills.tool_lines import make_example_section, quote_question
 from mcpgen.plan.skills.writing import (
     bullets,
     code,
@@ -45,7 +45,7 @@ def write_workflow_skill(
 ) -> SkillPlan:
     """Return the skill of a workflow."""
     introduction = [
-        quote_sentence(flow.description, 800),
+        quote_sentence(flow.description, 800, is_own=True),
         f"One call of {code(flow.name)} makes all calls below, in this order.",
         "Call the tools yourself only if you must decide something between two steps.",
     ]
@@ -57,12 +57,11 @@ def write_workflow_skill(
         _make_failure_section(flow),
         make_example_section(facts.plan, [flow.name], examples, 1, heading="Example call"),
     ]
-    title = quote_text(flow.title, 80)
+    title = quote_text(flow.title, 80, is_own=True)
     text = fit_sections(introduction, sections)
-    server = quote_text(facts.plan.title, 80)
     description = join_description(
-        f"{title} with {server}, by one call of the tool {flow.name}.",
-        quote_sentence(flow.description, 500),
+        f"{title} with {facts.title}, by one call of the tool {flow.name}.",
+        quote_sentence(flow.description, 500, is_own=True),
         "Read this before you do that job, with the tool or step by step.",
     )
     return SkillPlan(name, description, (SkillText("SKILL.md", title, text, tuple(introduction)),))
@@ -74,7 +73,7 @@ def _iterate_inputs(flow: WorkflowPlan) -> Iterator[str]:
     for name, schema in properties.items():
         about = schema.get("description", "") if isinstance(schema, dict) else ""
         need = "required" if name in required else "optional"
-        yield f"{code(name)} ({need}): {quote_sentence(about, 200)}".removesuffix(": ")
+        yield f"{code(name)} ({need}): {quote_sentence(about, 200, is_own=True)}".removesuffix(": ")
 
 
 def _iterate_steps(flow: WorkflowPlan, facts: ToolFacts) -> Iterator[str]:
@@ -185,7 +184,7 @@ def _make_effect_section(flow: WorkflowPlan, facts: ToolFacts) -> SkillSection |
     if final:
         lines.append(f"Steps that cannot be undone: {join_names(final)}.")
     lines += [
-        f"Step {code(step.id)} asks the user: {quote_sentence(tool.policies.confirm, 160)}"
+        f"Step {code(step.id)} asks the user: {quote_question(tool)}"
         for step, tool in steps
         if tool.policies.confirm
     ]

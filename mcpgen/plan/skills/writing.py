@@ -5,30 +5,47 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from mcpgen.contract.frontmatter import MAX_DESCRIPTION
 from mcpgen.ir.skill_plan import MAX_FILE_TOKENS, SkillBlock, SkillSection
 from mcpgen.jsonschema.types import JsonValue
 from mcpgen.text.invisible import escape_markdown_line, visible
-from mcpgen.text.prose import end_sentence, plain_line, shorten_at_sentence
+from mcpgen.text.prose import end_sentence, plain_line, shorten_at_sentence, split_sentences
+from mcpgen.text.signals.steering import find_steering_phrases
 
 _BYTES_OF_A_TOKEN = 4
 _MAX_SHOWN_NAMES = 12
 _MAX_JSON = 900  # characters of an example
 
 
-def quote_text(text: str, limit: int) -> str:
-    """Return text of a document as one line without markup, at most `limit` characters long.
+@lru_cache(maxsize=16_384)
+def quote_text(text: str, limit: int, *, is_own: bool = False) -> str:
+    """Return text as one line without markup, at most `limit` characters long.
 
-    A backtick without a partner becomes an apostrophe, so that it cannot turn code into text.
+    Sentences of a document that steer a model are left out: a skill would give them more weight.
+    Text of the manifest (`is_own`) is kept. A backtick without a partner becomes an apostrophe, so
+    that it cannot turn code into text.
     """
-    line = shorten_at_sentence(plain_line(text), limit)
+    line = plain_line(text)
+    if not is_own:
+        line = _drop_steering(line)
+    line = shorten_at_sentence(line, limit)
     return line.replace("`", "'") if line.count("`") % 2 else line
 
 
-def quote_sentence(text: str, limit: int) -> str:
-    """Return text of a document as `quote_text` does, with a full stop."""
-    return end_sentence(quote_text(text, limit))
+def _drop_steering(line: str) -> str:
+    if not find_steering_phrases(line, "description"):
+        return line
+    kept = " ".join(
+        it for it in split_sentences(line) if not find_steering_phrases(it, "description")
+    )
+    return "" if find_steering_phrases(kept, "description") else kept
+
+
+def quote_sentence(text: str, limit: int, *, is_own: bool = False) -> str:
+    """Return text as `quote_text` does, with a full stop."""
+    return end_sentence(quote_text(text, limit, is_own=is_own))
 
 
 def join_description(*sentences: str) -> str:
@@ -51,7 +68,7 @@ def join_names(names: Iterable[str], most: int = _MAX_SHOWN_NAMES) -> str:
 
 
 def write_json(value: JsonValue) -> tuple[str, ...] | None:
-    """Return the lines of JSON text; None if it is too long to be an example.
+    """Return the lines of JSON text; None if it is too long to be an example, or steers a model.
 
     Characters that are invisible, or change the direction of text, are escaped.
     """
@@ -60,7 +77,9 @@ def write_json(value: JsonValue) -> tuple[str, ...] | None:
         return None
     if not all(character.isprintable() or character == "\n" for character in text):
         text = json.dumps(value, indent=2, sort_keys=True)
-    return None if visible(text)[1] else tuple(text.split("\n"))
+    if visible(text)[1] or find_steering_phrases(text, "example"):
+        return None
+    return tuple(text.split("\n"))
 
 
 def make_section(heading: str, *blocks: SkillBlock | None) -> SkillSection | None:
