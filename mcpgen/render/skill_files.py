@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -73,12 +73,14 @@ def render_skills(plan: ServerPlan, skills: Sequence[SkillPlan]) -> FileSet:
 
 def _render_file(skill: SkillPlan, text: SkillText) -> bytes:
     is_main = text.path == SKILL_FILE
+    paths = [file.path for file in skill.files if file.path != SKILL_FILE]
     view = SkillFileView(
         title=markdown_text(text.title),
         introduction=tuple(map(markdown_paragraph, text.introduction)),
         sections=tuple(
             SkillSectionView(
-                markdown_text(section.heading), tuple(map(_make_block, section.blocks))
+                markdown_text(section.heading),
+                tuple(_make_block(block, paths) for block in section.blocks),
             )
             for section in text.sections
         ),
@@ -88,7 +90,7 @@ def _render_file(skill: SkillPlan, text: SkillText) -> bytes:
     return code_environment().get_template(TEMPLATE).render(file=view).encode()
 
 
-def _make_block(block: SkillBlock) -> SkillBlockView:
+def _make_block(block: SkillBlock, paths: Iterable[str]) -> SkillBlockView:
     match block.kind:
         case "list":
             lines = [f"- {markdown_text(line)}" for line in block.lines]
@@ -98,4 +100,7 @@ def _make_block(block: SkillBlock) -> SkillBlockView:
             lines = ["```json", *block.lines, "```"]
         case "paragraph":
             lines = list(map(markdown_paragraph, block.lines))
+    if block.kind != "json":
+        for path in paths:  # of files of this skill, whose names need no escaping
+            lines = [line.replace(f"`{path}`", f"[{path}]({path})") for line in lines]
     return SkillBlockView(tuple(map(Markdown, lines)), block.kind == "paragraph")

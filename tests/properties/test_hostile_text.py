@@ -23,6 +23,7 @@ BLOCKS = {
     for name in ("bullet_list", "heading", "list_item", "ordered_list", "paragraph")
     for side in ("open", "close")
 } | {"inline", "fence"}
+INLINE = {"code_inline", "link_close", "link_open", "softbreak", "text"}
 HEADINGS = {
     "Calls",
     "Example calls",
@@ -105,7 +106,10 @@ def test_hostile_text_stays_text_in_skills(folder: Path, texts: list[str]) -> No
         tokens = MarkdownIt("commonmark").enable("table").parse(text)
         assert {token.type for token in tokens} <= BLOCKS
         inline = [child for token in tokens for child in token.children or ()]
-        assert {child.type for child in inline} <= {"code_inline", "softbreak", "text"}
+        assert {child.type for child in inline} <= INLINE
+        links = {child.attrs["href"] for child in inline if child.type == "link_open"}
+        folder_of_skill = file.path.rpartition("/references/")[0] or file.path.rpartition("/")[0]
+        assert {f"{folder_of_skill}/{link}" for link in links} <= {it.path for it in skills}
         headings = [
             after.content for token, after in pairwise(tokens) if token.type == "heading_open"
         ]

@@ -104,7 +104,7 @@ def _describe(plan: ServerPlan, groups: Sequence[ToolGroupPlan], main: SkillText
     return join_description(
         f"How to work with {main.title} through its tools.",
         quote_sentence(plan.description, 300),
-        f"Read this before the first call. It says {'; '.join(told)}.",
+        f"Use when a task needs {main.title}, before the first call. It says {'; '.join(told)}.",
     )
 
 

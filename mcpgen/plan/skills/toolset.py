@@ -98,7 +98,7 @@ def _describe(toolset: Toolset, tools: Sequence[ToolPlan], facts: ToolFacts) -> 
     return join_description(
         f"How to use the {toolset.name.replace('_', ' ')} tools of {facts.title}.",
         about,
-        f"Read this before a task such as: {titles}.",
+        f"Use when a task is like one of these: {titles}.",
     )
 
 

@@ -62,7 +62,7 @@ def write_workflow_skill(
     description = join_description(
         f"{title} with {facts.title}, by one call of the tool {flow.name}.",
         quote_sentence(flow.description, 500, is_own=True),
-        "Read this before you do that job, with the tool or step by step.",
+        "Use when that is the task, with this tool or step by step.",
     )
     return SkillPlan(name, description, (SkillText("SKILL.md", title, text, tuple(introduction)),))
 

@@ -33,7 +33,9 @@ SKILL = SkillPlan(
                 SkillSection(
                     "Tools",
                     (
-                        SkillBlock("list", ("`get_pet`: <b>one</b>", "# two")),
+                        SkillBlock(
+                            "list", ("`get_pet`: <b>one</b>", "# two: `references/food.md`")
+                        ),
                         SkillBlock("steps", ("first", "second")),
                         SkillBlock("paragraph", ("- not a list", "another")),
                         SkillBlock("json", ("{", '  "a": "*b*"', "}")),
@@ -69,7 +71,7 @@ description: "Care for \\"pets\\" \\\\ *today*."
 ## Tools
 
 - `get_pet`: &lt;b>one&lt;/b>
-- \\# two
+- \\# two: [references/food.md](references/food.md)
 
 1. first
 2. second
