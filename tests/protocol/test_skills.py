@@ -170,7 +170,7 @@ def test_a_file_that_no_skill_has_goes_to_the_handlers() -> None:
 
 
 @pytest.mark.requirement("K036")
-@pytest.mark.parametrize("changed", [b"", b"# Feed cats\n", b"# Food\n\n"])
+@pytest.mark.parametrize("changed", [b"", b"# Good\n", b"# Feed cats\n", b"# Food\n\n"])
 def test_a_changed_file_is_refused(changed: bytes) -> None:
     package = {**make_package(), "_generated/skills/pets/references/food.md": changed}
     served = Peer(MODERN, serve(package))
