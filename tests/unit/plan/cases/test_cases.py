@@ -78,6 +78,43 @@ def test_the_smallest_call_is_minimal_and_the_largest_is_complete(tmp_path: Path
     assert len(largest.arguments) == 2
 
 
+def test_one_call_has_the_examples_of_the_document(tmp_path: Path) -> None:
+    found = cases(
+        tmp_path,
+        {
+            "parameters": [
+                query("word", {"type": "string"}, required=True, example="sea"),
+                query("kind", {"type": "string", "enum": ["a", "b"]}, example="b"),
+                query("size", {"type": "integer", "maximum": 9}, example=10),  # is invalid
+                query("cursor", {"type": "string"}, example="abc"),  # not for a first call
+                query("old", {"type": "string"}, example="x", deprecated=True),
+                query("plain", {"type": "string"}),
+            ]
+        },
+    )["call: example"]
+    sent = found.expect["request"]["query"]
+    assert sent["word"] == "sea"
+    assert sent["kind"] == "b"
+    assert sent.get("size", 0) <= 9
+    assert not {"cursor", "old", "plain"} & sent.keys()
+
+
+def test_one_call_has_the_example_of_the_body(tmp_path: Path) -> None:
+    content = {
+        "schema": {"type": "object", "properties": {"name": {"type": "string"}}},
+        "example": {"name": "Rex"},
+    }
+    operation = {
+        "operationId": "add",
+        "requestBody": {"content": {"application/json": content}},
+        "responses": {"200": {"description": "Done."}},
+    }
+    paths = {"/things": {"post": operation, "get": {}}}
+    found = cases(tmp_path, {}, paths=paths)["add: example"]
+    assert found.arguments == {"body": {"name": "Rex"}}
+    assert found.expect["request"]["body"] == {"name": "Rex"}
+
+
 def test_arguments_of_a_call_have_different_values(tmp_path: Path) -> None:
     schema = {"type": "integer", "minimum": 1, "maximum": 50}
     found = cases(tmp_path, {"parameters": [query(name, schema) for name in ("a", "b", "c")]})
