@@ -106,7 +106,7 @@ STEPS = (
     Step("07-tag-moved", REORDERED.replace(RENAMED, MOVED), "none"),
     Step("08-description-only", REORDERED.replace(RENAMED, DESCRIBED), "patch"),
 )
-MOST_CHANGED_LINES = 240  # a tool is in the skills of the API and of its tag, too
+MOST_CHANGED_LINES = 220  # a tool is in the skills of the API and of its tag, too
 BLOBS = re.compile(r"^index .*\n", re.MULTILINE)
 HASH = re.compile(r"\b[0-9a-f]{64}\b")
 

@@ -93,17 +93,10 @@ def make_identifier_section(
     names = {tool.name for tool in tools}
     lines = [describe_source(it) for it in facts.identifiers if names & it.users]
     taken = take_lines(lines, tokens, "{:,} more identifiers; their descriptions say which.")
-    return (
-        make_section(
-            "Where identifiers come from",
-            paragraph(
-                "Never guess an identifier. Take it from an earlier result:" if taken else ""
-            ),
-            bullets(taken),
-        )
-        if taken
-        else None
-    )
+    if not taken:
+        return None
+    advice = "Never guess an identifier. Take it from an earlier result:"
+    return make_section("Where identifiers come from", paragraph(advice), bullets(taken))
 
 
 def make_page_section(tools: Sequence[ToolPlan], tokens: int) -> SkillSection | None:
