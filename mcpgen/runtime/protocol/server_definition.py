@@ -11,9 +11,20 @@ from mcpgen.runtime.protocol.versions import REVISIONS, Revision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
     from mcpgen.runtime.telemetry.observer import RequestObserver
+
+    class Views(Protocol):
+        """Interface of the views of tools: `apps.views.ServerViews`."""
+
+        def extend(
+            self, definition: ServerDefinition, capabilities: JsonObject
+        ) -> ServerDefinition:
+            """Return the definition that a client with these capabilities sees."""
+
+        def read(self, definition: ServerDefinition, uri: str) -> JsonObject | None:
+            """Return the contents of the resource of a view; None if there is no view here."""
 
 
 class ServerDefinition:
@@ -41,6 +52,7 @@ class ServerDefinition:
         "revisions",
         "tools",
         "ttl_ms",
+        "views",
     )
 
     def __init__(
@@ -60,6 +72,7 @@ class ServerDefinition:
         ttl_ms: int = 3_600_000,
         cache_scope: str = "public",
         observer: RequestObserver | None = None,
+        views: Views | None = None,
     ) -> None:
         self.info = info
         # The `_meta` of every result of a modern revision.
@@ -80,12 +93,17 @@ class ServerDefinition:
         self.ttl_ms = ttl_ms
         self.cache_scope = cache_scope
         self.observer = observer  # None without telemetry
+        self.views = views  # of tools, for clients with MCP Apps; None if there are none
 
     def replace(self, **changes: Any) -> ServerDefinition:
         """Return a copy with these fields changed."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         del fields["has_both_eras"], fields["result_meta"]  # derived from other fields
         return ServerDefinition(**{**fields, **changes})
+
+    def for_client(self, capabilities: JsonObject) -> ServerDefinition:
+        """Return the definition that a client with these capabilities sees."""
+        return self if self.views is None else self.views.extend(self, capabilities)
 
     @property
     def modern(self) -> tuple[Revision, ...]:

@@ -118,9 +118,9 @@ class StreamableHttp:
         self.limits = limits = dispatcher.limits
         set_max_unread_events(limits.max_unread_events)
         self._has_sessions = has_sessions and bool(definition.legacy)
-        # Subscriptions and log levels need state between requests.
+        # These need state between requests; of views, that the client can show them.
         self._definition_without_sessions = definition.replace(
-            changing_lists=frozenset(), has_subscriptions=False, has_logging=False
+            changing_lists=frozenset(), has_subscriptions=False, has_logging=False, views=None
         )
         self._now = now
         self._open: set[StatelessStream] = set()
