@@ -15,6 +15,7 @@ CLIENTS := $(foreach client,mcp-1.30.0 mcp-2.3.0 fastmcp-4.1.6,$(PEERS)/$(client
 NODE_PACKAGES := node@24 \
 	@modelcontextprotocol/client@2.4.0 \
 	@modelcontextprotocol/inspector@2.12.0 \
+	@modelcontextprotocol/ext-apps@2.0.4 \
 	@modelcontextprotocol/sdk@1.32.2 \
 	@modelcontextprotocol/conformance@0.2.0-alpha.12 \
 	@octokit/openapi@23.0.2 \

@@ -270,6 +270,16 @@ SERVER_SETTINGS: Final = (
         option="--pre-stop-delay",
         over_http=True,
     ),
+    ServerSetting(
+        "SERVER_CARD",
+        "http",
+        "switch",
+        "`1` describes the server to anyone: its name and URL are at `/mcp/server-card` and"
+        " `/.well-known/ai-catalog.json` (a draft of MCP).",
+        choices=("0", "1", "false", "true"),
+        option="--server-card",
+        over_http=True,
+    ),
     _limit(
         "max_connections",
         "http",

@@ -102,6 +102,7 @@ class _Explainer:
         yield self._explain_policy("result.select", list(entry.select) if entry else [])
         yield self._explain_policy("result.max_items", policies.max_items)
         yield self._explain_policy("result.max_bytes", policies.max_bytes)
+        yield self._explain_policy("view", msgspec.to_builtins(tool.stated.entry.view))
 
     def _explain_limit(self, setting: str, limit: str, own: float | None) -> Setting:
         """Explain a limit that the operation, or else `limits` of the manifest, may state."""

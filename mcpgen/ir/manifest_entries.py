@@ -199,6 +199,46 @@ class AnnotationsEntry(
     ] = None
 
 
+ViewKind: TypeAlias = Literal["table", "record", "chart", "form", "gallery"]
+
+
+class ViewEntry(Entry, frozen=True):
+    """What clients with MCP Apps show of the results of an operation."""
+
+    kind: Annotated[
+        ViewKind,
+        key(
+            "`table`: a list of objects. `record`: one object. `chart`: a list as lines or bars."
+            " `gallery`: a list of pictures. `form`: the arguments of a call, to check, change and"
+            " send again.",
+            "chart",
+        ),
+    ]
+    items: Annotated[
+        str,
+        key("The member that has the list or the object. By default, the only list.", "data"),
+    ] = ""
+    members: Annotated[
+        tuple[Text, ...],
+        key(
+            "The members to show, in this order. The first one of a `chart` is its horizontal axis,"
+            " the first one of a `gallery` is the picture.",
+            ["created_at", "amount", "customer.name"],
+        ),
+    ] = ()
+    image_origins: Annotated[
+        tuple[Origin, ...],
+        key(
+            "Of a `gallery`: where clients may load pictures from. Without it, only pictures that"
+            " are `data:` URLs are shown, and others are links.",
+            ["https://images.shop.example"],
+        ),
+    ] = ()
+
+
+View: TypeAlias = ViewKind | ViewEntry
+
+
 class OperationEntry(Entry, frozen=True):
     """The settings of one operation, or of many."""
 
@@ -269,6 +309,15 @@ class OperationEntry(Entry, frozen=True):
             ' default, the one that the document declares; `""` for none.',
             "Idempotency-Key",
             "",
+        ),
+    ] = None
+    view: Annotated[
+        View | None,
+        key(
+            "What clients with MCP Apps show of a result. Others get the same text and data as"
+            " without it.",
+            "table",
+            {"kind": "chart", "members": ["day", "visits"]},
         ),
     ] = None
     expose: Annotated[
@@ -361,6 +410,9 @@ class ToolEntry(Entry, frozen=True):
     timeout_seconds: Annotated[
         Seconds | None, key("The most time for one call of the API, retries included.", 30)
     ] = None
+    view: Annotated[View | None, key("What clients with MCP Apps show of a result.", "table")] = (
+        None
+    )
 
 
 class ResourceEntry(Entry, frozen=True, rename={"media_type": "mimeType"}):

@@ -122,6 +122,24 @@ class ResultPolicies(Struct, frozen=True):
     attempts: int | None = None
 
 
+class ViewColumn(Struct, frozen=True):
+    """A member that a view shows."""
+
+    path: tuple[str, ...]  # names of members, from an item of the list or from the object
+    label: str
+    type: str  # a type of JSON Schema, without null; "" if there are several
+    format: str = ""  # a format of JSON Schema
+
+
+class ViewPlan(Struct, frozen=True):
+    """The view of a tool's results in clients with MCP Apps."""
+
+    kind: str  # as in the manifest
+    items: tuple[str, ...] = ()  # path in the structured result; () for the result itself
+    columns: tuple[ViewColumn, ...] = ()  # () if all members are shown
+    image_origins: tuple[str, ...] = ()
+
+
 class ToolPlan(Struct, frozen=True):
     """One tool: its entry in `tools/list`, the names in its handler, and its request."""
 
@@ -150,6 +168,7 @@ class ToolPlan(Struct, frozen=True):
     wire_names: Mapping[str, str] = field(default_factory=dict)  # by the listed member names
     aliases: tuple[str, ...] = ()  # former names by which it can still be called
     policies: ResultPolicies = ResultPolicies()
+    view: ViewPlan | None = None
     exposed_as: str = "tool"  # or "resource", "template", "prompt": not listed as a tool
     stated: EffectiveEntry = EffectiveEntry()  # its settings in the manifest
     document_name: str = ""  # its name by the current document, if the published name differs

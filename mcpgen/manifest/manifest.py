@@ -73,7 +73,7 @@ def _iterate_headers(
 SERVER_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 _SCHEMA_COMMENT = re.compile(rb"^#[ \t]*yaml-language-server:[ \t]*\$schema=(\S+)", re.MULTILINE)
 _MAX_NAME = 60
-_OF_ONE_OPERATION = ("name", "aliases", "title", "description", "poll", "result.select")
+_OF_ONE_OPERATION = ("name", "aliases", "title", "description", "poll", "result.select", "view")
 NAME_RULE = (
     "use lower-case words of letters and digits, joined by `-`, beginning with a letter, "
     f"{_MAX_NAME} characters at most"

@@ -19,6 +19,7 @@ from mcpgen.ir.tool_plan import (
     ToolGroupPlan,
     ToolPlan,
     ToolSearch,
+    ViewPlan,
     WorkflowPlan,
     build_list_entry,
     source_prefix,
@@ -58,6 +59,7 @@ def server_contract(plan: ServerPlan) -> JsonObject:
             "revisions": list(plan.revisions),
             "limits": dict(plan.limits),
             "declares": bool(plan.resources or plan.prompts),
+            "views": any(tool.view is not None for tool in plan.listed_tools),
             "extras": {extra: list(tools) for extra, tools in plan.extras.items()},
             "authorization": _authorization(plan),
             "skills": bool(plan.skills),
@@ -78,6 +80,46 @@ def make_declared_contract(declared: Iterable[DeclaredPlan]) -> list[JsonObject]
         {"listing": item.listing, **item.content, **omit_empty({"values": dict(item.values)})}
         for item in declared
     ]
+
+
+def make_views_contract(plan: ServerPlan) -> JsonObject:
+    """Return the content of `_generated/views.json`: the views of tools, by tool."""
+    return {
+        tool.name: _make_view(tool, tool.view)
+        for tool in plan.listed_tools
+        if tool.view is not None
+    }
+
+
+def _make_view(tool: ToolPlan, view: ViewPlan) -> JsonObject:
+    """Return what a view shows; a form also has the question that the server asks first."""
+    columns = [omit_empty(msgspec.to_builtins(column)) for column in view.columns]
+    return {"kind": view.kind} | omit_empty(
+        {
+            "items": list(view.items),
+            "columns": columns,
+            "image_origins": list(view.image_origins),
+            "next_page": _next_page(tool) if view.items else {},
+            "operation": tool.operation.key if view.kind == "form" else "",
+            "confirm": tool.policies.confirm if view.kind == "form" else "",
+        }
+    )
+
+
+def _next_page(tool: ToolPlan) -> JsonObject:
+    """Return how a view requests the next page of a list; {} if it cannot.
+
+    A view cannot continue after a page whose items the server cut.
+    """
+    pages, policies = tool.pagination, tool.policies
+    names = {it.wire_name: it.name for it in tool.arguments if it.location == "query"}
+    if pages is None or pages.parameter not in names:
+        return {}
+    if policies.max_items is not None or policies.max_bytes is not None:
+        return {}
+    return {"kind": pages.kind, "argument": names[pages.parameter]} | omit_empty(
+        {"cursor": list(pages.cursor), "more": pages.more, "first": pages.first}
+    )
 
 
 def _sources(plan: ServerPlan) -> JsonObject:

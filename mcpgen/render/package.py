@@ -31,6 +31,8 @@ def render(plan: ServerPlan) -> FileSet:
         for kind, declared in (("resources", plan.resources), ("prompts", plan.prompts)):
             contract = contracts.make_declared_contract(declared)
             files[f"{package}/{kind}.json"] = json_text.pretty(contract)
+    if views := contracts.make_views_contract(plan):
+        files[f"{package}/views.json"] = json_text.pretty(views)
     if plan.has_document:
         files |= _render_tools(plan, listing)
         if plan.workflows:

@@ -18,6 +18,7 @@ from mcpgen.runtime.startup.http_start import (
     check_connect,
     check_keys,
     load_authorization,
+    load_card,
 )
 from mcpgen.runtime.transports.http.asgi_endpoint import AsgiEndpoint, Receive, Scope, Send
 from mcpgen.runtime.transports.http.connection_limits import (
@@ -104,6 +105,7 @@ class AsgiApplication:
                     authorization=load_authorization(package, is_local=False),
                     has_sessions=self._has_sessions,
                     with_sse=self._with_sse,
+                    card=load_card(package),
                 )
                 limits = package.limits
                 self._housekeeping = asyncio.create_task(_housekeep(service))

@@ -322,6 +322,11 @@ class ServerPackage:
             definition = self._add_skills(definition)
         if self.features is not None:
             self.features.check_completions(definition)
+        if "views" in contract:
+            from mcpgen.runtime.apps.views import ServerViews  # few servers have views
+
+            views = ServerViews(contract["name"], json.loads(self._read("_generated/views.json")))
+            definition = definition.replace(views=views)
         return definition
 
     @property

@@ -59,3 +59,10 @@ async def run_mcpjam(
     order = {"serverUrl": server_url, "flows": flows, "metadata": metadata}
     results = await run_json(_command("mcpjam_oauth.mjs", order), env=_environment())
     return {result["label"]: result for result in results}
+
+
+async def run_mcpjam_apps(server_url: str) -> dict[str, Any]:
+    """Run MCPJam's checks of MCP Apps; return them and what they found."""
+    command = _command("mcpjam_apps.mjs", {"serverUrl": server_url})
+    found: dict[str, Any] = await run_json(command, env=_environment())
+    return found

@@ -46,6 +46,7 @@ def build_entry(manifest: Manifest, declared: DeclaredRequest) -> OperationEntry
         annotations=tool.annotations,
         result=tool.result,
         timeout_seconds=tool.timeout_seconds,
+        view=tool.view,
     )
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Operation
 from mcpgen.ir.manifest_entries import EffectiveEntry
-from mcpgen.ir.tool_plan import Argument, Fixed, Pagination, ResultPolicies, ToolPlan
+from mcpgen.ir.tool_plan import Argument, Fixed, Pagination, ResultPolicies, ToolPlan, ViewPlan
 from mcpgen.plan.arguments.arguments import explain_unsendable, plan_arguments, select_media_types
 from mcpgen.plan.arguments.declared_defaults import DeclaredDefaults
 from mcpgen.plan.arguments.headers import (
@@ -50,6 +50,7 @@ from mcpgen.plan.tools.results import (
     plan_result,
 )
 from mcpgen.plan.tools.targets import token_cost
+from mcpgen.plan.tools.views import plan_view
 from mcpgen.text.identifiers import Identifier
 
 T = TypeVar("T")
@@ -119,6 +120,7 @@ class ToolPlanning:
             body=select_media_types(operation, self._types),
             pagination=pages,
             policies=policies,
+            view=self._plan_view(operation, effective, policies, result_key),
             exposed_as=entry.expose,
             stated=effective,
             also_answered=also_answered(operation),
@@ -214,6 +216,18 @@ class ToolPlanning:
             return pages, policies
 
         return self._try_apply(plan_policies, (described, ResultPolicies()))
+
+    def _plan_view(
+        self,
+        operation: Operation,
+        effective: EffectiveEntry,
+        policies: ResultPolicies,
+        result_key: str,
+    ) -> ViewPlan | None:
+        responses, at = self._schemas.responses, self._locate_settings(effective)
+        return self._try_apply(
+            lambda: plan_view(operation, effective, policies, result_key, responses, at), None
+        )
 
     def _try_apply(self, take_over: Callable[[], T], otherwise: T) -> T:
         """Return the result of `take_over`; report why the operation was refused, if it was."""

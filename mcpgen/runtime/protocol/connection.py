@@ -74,14 +74,20 @@ class ClientConnection:
             message["params"] = params
         self.outbox.append(Outgoing(self.encode(message), stream))
 
-    def add_envelope(self, result: JsonObject, method: str) -> None:
-        """Add the members that every result of a modern revision has."""
+    def add_envelope(
+        self, result: JsonObject, method: str, definition: ServerDefinition | None = None
+    ) -> None:
+        """Add the members that every result of a modern revision has.
+
+        `definition` is the server as this client sees it, where it depends on the client.
+        """
+        definition = definition or self.definition
         is_complete = result.setdefault("resultType", "complete") == "complete"
         if is_complete and method in REVISION_2026_07_28.cacheable:
             is_list = method != "resources/read"
-            result.setdefault("ttlMs", self.definition.ttl_ms if is_list else 0)
-            result.setdefault("cacheScope", self.definition.cache_scope if is_list else "private")
-        meta = self.definition.result_meta
+            result.setdefault("ttlMs", definition.ttl_ms if is_list else 0)
+            result.setdefault("cacheScope", definition.cache_scope if is_list else "private")
+        meta = definition.result_meta
         result["_meta"] = {**meta, **result["_meta"]} if "_meta" in result else meta
 
     def end_stream(self, stream: Stream, batch: Batch | None = None) -> None:

@@ -62,9 +62,10 @@ def _initialize(request: Request) -> None:
         session.request_id_prefix = former.request_id_prefix
     connection.session = session
     request.revision = revision
+    shown = definition.for_client(session.client_capabilities)
     result: JsonObject = {
         "protocolVersion": revision.name,
-        "capabilities": definition.capabilities(revision),
+        "capabilities": shown.capabilities(revision),
         "serverInfo": definition.implementation(revision),
     }
     if definition.instructions:
@@ -89,7 +90,7 @@ def _read_capabilities(request: Request) -> JsonObject:
 
 
 def _discover(request: Request) -> None:
-    definition = request.connection.definition
+    definition = request.definition
     result: JsonObject = {
         "supportedVersions": definition.version_names,
         "capabilities": definition.capabilities(request.revision),
@@ -106,11 +107,12 @@ def _ping(request: Request) -> None:
 def _make_list_method(name: str) -> Method:
     def answer_list(request: Request) -> None:
         connection = request.connection
-        items: PreparedList | None = getattr(connection.definition, name)
+        definition = request.definition
+        items: PreparedList | None = getattr(definition, name)
         page = b"" if items is None else items.page(request.revision, request.params.get("cursor"))
         envelope: JsonObject = {}
         if request.revision.is_modern:
-            connection.add_envelope(envelope, request.method)
+            connection.add_envelope(envelope, request.method, definition)
         pieces = (  # joined once: a page may have several megabytes
             b'{"jsonrpc":"2.0","id":',
             connection.encode(request.id),
@@ -232,6 +234,12 @@ def _get_prompt(request: Request) -> bool:
 
 def _read_resource(request: Request) -> bool:
     uri = _require_uri(request.params)
+    definition = request.definition
+    if definition is not request.connection.definition and definition.views is not None:
+        contents = definition.views.read(definition, uri)
+        if contents is not None:
+            request.answer({"contents": [contents]})
+            return False
     _read_input(request)
     if uri.startswith(SKILL_SCHEME) and request.connection.definition.skills is not None:
         from mcpgen.runtime.protocol.skills import answer_skill_file  # not needed to list tools

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from mcpgen.runtime.auth.access import Access
     from mcpgen.runtime.process.output_screen import OutputScreen
+    from mcpgen.runtime.protocol.server_definition import ServerDefinition
     from mcpgen.runtime.telemetry.observer import Observation
 
 _NO_PROGRESS: Final = float("-inf")
@@ -101,6 +102,11 @@ class Request:
         self.screen: OutputScreen | None = None  # masks secrets; set before the handler runs
 
     @property
+    def definition(self) -> ServerDefinition:
+        """The server as this client sees it."""
+        return self.connection.definition.for_client(self.client_capabilities)
+
+    @property
     def principal(self) -> str:
         """The authenticated user; "" without authorization."""
         return "" if self.access is None else self.access.principal
@@ -129,7 +135,7 @@ class Request:
             if self.observation is not None:
                 self.observation.result = result
             if self.revision.is_modern:
-                connection.add_envelope(result, self.method)
+                connection.add_envelope(result, self.method, self.definition)
             message = {"jsonrpc": "2.0", "id": self.id, "result": result}
             data = connection.encode(message)
             if self.screen is not None:

@@ -217,7 +217,7 @@ class ServerProtocol(ClientConnection):
             self._read_modern(request, headers)
         else:
             self._read_legacy(request)
-        method = select_methods(self.definition, request.revision).get(request.method)
+        method = select_methods(request.definition, request.revision).get(request.method)
         if method is None:
             raise ProtocolError(METHOD_NOT_FOUND, f"unknown method {request.method[:100]!r}")
         return method(request)

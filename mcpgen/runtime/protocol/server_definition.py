@@ -11,10 +11,21 @@ from mcpgen.runtime.protocol.versions import REVISIONS, Revision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
     from mcpgen.runtime.skills.files import SkillFiles
     from mcpgen.runtime.telemetry.observer import RequestObserver
+
+    class Views(Protocol):
+        """Interface of the views of tools: `apps.views.ServerViews`."""
+
+        def extend(
+            self, definition: ServerDefinition, capabilities: JsonObject
+        ) -> ServerDefinition:
+            """Return the definition that a client with these capabilities sees."""
+
+        def read(self, definition: ServerDefinition, uri: str) -> JsonObject | None:
+            """Return the contents of the resource of a view; None if there is no view here."""
 
 
 class ServerDefinition:
@@ -44,6 +55,7 @@ class ServerDefinition:
         "skills",
         "tools",
         "ttl_ms",
+        "views",
     )
 
     def __init__(
@@ -65,6 +77,7 @@ class ServerDefinition:
         observer: RequestObserver | None = None,
         skills: PreparedList | None = None,
         open_skill_files: Callable[[], SkillFiles] | None = None,
+        views: Views | None = None,
     ) -> None:
         self.info = info
         # The `_meta` of every result of a modern revision.
@@ -87,12 +100,17 @@ class ServerDefinition:
         self.observer = observer  # None without telemetry
         self.skills = skills
         self.open_skill_files = open_skill_files  # None without skills
+        self.views = views  # of tools, for clients with MCP Apps; None if there are none
 
     def replace(self, **changes: Any) -> ServerDefinition:
         """Return a copy with these fields changed."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         del fields["has_both_eras"], fields["result_meta"]  # derived from other fields
         return ServerDefinition(**{**fields, **changes})
+
+    def for_client(self, capabilities: JsonObject) -> ServerDefinition:
+        """Return the definition that a client with these capabilities sees."""
+        return self if self.views is None else self.views.extend(self, capabilities)
 
     @property
     def modern(self) -> tuple[Revision, ...]:

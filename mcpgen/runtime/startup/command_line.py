@@ -39,6 +39,7 @@ _HTTP_OPTIONS: Final = (
     "workers",
     "tls_cert",
     "tls_key",
+    "server_card",
 )
 
 
@@ -188,6 +189,10 @@ def _make_parser(package: ServerPackage) -> ArgumentParser:
         help="with --http: serve HTTPS with this certificate chain (PEM), read again on change",
     )
     add("--tls-key", default="", metavar="FILE", help="with --tls-cert: the key (PEM)")
+    flag(
+        "--server-card",
+        help="with --http: describe the server to anyone at /mcp/server-card (draft of MCP)",
+    )
     return parser
 
 

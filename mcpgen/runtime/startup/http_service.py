@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mcpgen.runtime.state.store import Store
     from mcpgen.runtime.transports.http.authorization import HttpAuthorization
     from mcpgen.runtime.transports.http.host_check import HostCheck
+    from mcpgen.runtime.transports.http.server_card import ServerCard
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class HttpService:
         authorization: HttpAuthorization | None,
         has_sessions: bool,
         with_sse: bool,
+        card: ServerCard | None = None,
     ) -> HttpService:
         """Load the handlers and open the store, in the process that serves.
 
@@ -60,6 +62,7 @@ class HttpService:
             caller_headers=package.caller_headers,
             authorization=authorization,
             pages=None if connect is None else connect.make_pages(dispatcher.finish_elicitation),
+            card=card,
         )
         return cls(app, dispatcher, authorization, replica)
 

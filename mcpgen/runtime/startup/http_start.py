@@ -13,14 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcpgen.runtime.package import ServerPackage
+    from mcpgen.runtime.startup.server_settings import ServerSettings
     from mcpgen.runtime.transports.http.authorization import HttpAuthorization
+    from mcpgen.runtime.transports.http.server_card import ServerCard
     from mcpgen.runtime.transports.http.tls import Certificate
 
 
 def find_http_problems(package: ServerPackage, options: Namespace) -> list[ConfigurationError]:
     """Return why the server does not start over HTTP, beyond what `find_problems` finds."""
     problems = _check_sharing(package, options)
-    return [*problems, *check_authorization(package), *check_connect(package)]
+    problems += check_authorization(package)
+    problems += check_connect(package)
+    return problems + _check_card(package, options)
 
 
 def serve_as_configured(
@@ -55,6 +59,9 @@ def serve_as_configured(
         allowed_hosts=[*options.allowed_host, *access.allowed_hosts],
         allowed_origins=[*options.allowed_origin, *access.allowed_origins],
         certificate=_load_certificate(package, options),
+        card=load_card(
+            package, is_wanted=options.server_card, is_secure=_has_tls(package, options)
+        ),
         authorization=load_authorization(
             package, is_local=is_loopback(options.host) and not options.allowed_host
         ),
@@ -103,9 +110,7 @@ def _check_sharing(package: ServerPackage, options: Namespace) -> list[Configura
 
 def read_workers(package: ServerPackage) -> int:
     """Return the number of processes that the settings ask for."""
-    from mcpgen.runtime.startup.server_settings import ServerSettings
-
-    return int(ServerSettings.from_contract(package.contract, package.environ).get("WORKERS"))
+    return int(_read_settings(package).get("WORKERS"))
 
 
 def _read_drain_timeout(package: ServerPackage, options: Namespace) -> float:
@@ -141,6 +146,56 @@ def load_authorization(package: ServerPackage, *, is_local: bool) -> HttpAuthori
     )
 
 
+def load_card(
+    package: ServerPackage, *, is_wanted: bool = False, is_secure: bool = False
+) -> ServerCard | None:
+    """Return the server card, if it `is_wanted` or the settings ask for it.
+
+    `is_secure` states that the server serves HTTPS itself.
+
+    Raises:
+        ConfigurationError: a setting is invalid.
+    """
+    settings = _read_settings(package)
+    if not is_wanted and not settings.get("SERVER_CARD"):
+        return None
+    from mcpgen.runtime.transports.http.server_card import ServerCard
+
+    return ServerCard(
+        package.definition,
+        public_url=settings.get("PUBLIC_URL") or "",
+        scheme="https" if is_secure else "http",
+        header_names=package.caller_headers or (),
+    )
+
+
+def _check_card(package: ServerPackage, options: Namespace) -> list[ConfigurationError]:
+    """Return why the card cannot state the URL of the server, if there is a card."""
+    from mcpgen.runtime.transports.http.host_check import is_loopback
+
+    settings = _read_settings(package)
+    try:
+        is_wanted = options.server_card or settings.get("SERVER_CARD")
+        if not is_wanted or is_loopback(options.host) or settings.get("PUBLIC_URL"):
+            return []
+    except ConfigurationError as error:
+        return [error]
+    name = f"{package.contract.get('env_prefix', '')}PUBLIC_URL"
+    why = "the server card states the URL of the server"
+    return [ConfigurationError(f"missing {name}: {why}", setting=name)]
+
+
+def _read_settings(package: ServerPackage) -> ServerSettings:
+    from mcpgen.runtime.startup.server_settings import ServerSettings
+
+    return ServerSettings.from_contract(package.contract, package.environ)
+
+
+def _has_tls(package: ServerPackage, options: Namespace) -> bool:
+    prefix = package.contract.get("env_prefix", "")
+    return bool(options.tls_cert or package.environ.get(f"{prefix}TLS_CERT", "").strip())
+
+
 def _load_certificate(package: ServerPackage, options: Namespace) -> Certificate | None:
     """Load the certificate that the options or the settings name; None if there is none."""
     prefix = package.contract.get("env_prefix", "")
@@ -160,9 +215,6 @@ def _load_certificate(package: ServerPackage, options: Namespace) -> Certificate
 
 
 def _read_pre_stop_delay(package: ServerPackage, options: Namespace) -> float:
-    from mcpgen.runtime.startup.server_settings import ServerSettings
-
     if options.pre_stop_delay is not None:
         return float(options.pre_stop_delay)
-    settings = ServerSettings.from_contract(package.contract, package.environ)
-    return float(settings.get("PRE_STOP_DELAY_SECONDS"))
+    return float(_read_settings(package).get("PRE_STOP_DELAY_SECONDS"))

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mcpgen.runtime.package import ServerPackage
     from mcpgen.runtime.process.supervisor import WorkerLink
     from mcpgen.runtime.transports.http.authorization import HttpAuthorization
+    from mcpgen.runtime.transports.http.server_card import ServerCard
     from mcpgen.runtime.transports.http.tls import Certificate
 
 HOUSEKEEPING_SECONDS: Final = 1.0
@@ -59,6 +60,7 @@ def serve_http(
     allowed_origins: Sequence[str] = (),
     certificate: Certificate | None = None,
     authorization: HttpAuthorization | None = None,
+    card: ServerCard | None = None,
     worker: WorkerLink | None = None,
 ) -> int:
     """Serve a package over HTTP until a signal ends it; return the exit code.
@@ -101,6 +103,7 @@ def serve_http(
             authorization=authorization,
             has_sessions=has_sessions,
             with_sse=with_sse,
+            card=card,
         )
         try:
             server = HttpServer(service.app, certificate=certificate)

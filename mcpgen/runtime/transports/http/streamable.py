@@ -25,7 +25,7 @@ from mcpgen.runtime.transports.http import host_check
 from mcpgen.runtime.transports.http.caller_headers import CallerHeaders
 from mcpgen.runtime.transports.http.calls import PostedCalls
 from mcpgen.runtime.transports.http.connection_limits import FairShare
-from mcpgen.runtime.transports.http.exchange import CLOSE, HttpError, HttpExchange
+from mcpgen.runtime.transports.http.exchange import CLOSE, Answer, HttpError, HttpExchange
 from mcpgen.runtime.transports.http.host_check import HostCheck
 from mcpgen.runtime.transports.http.legacy_sse import MESSAGES_PATH, SSE_PATH, SseEndpoints
 from mcpgen.runtime.transports.http.pages import MAX_FORM_BYTES, PageRequest, WebPages
@@ -41,6 +41,7 @@ from mcpgen.runtime.transports.json_input import Decode, UndecodableError
 if TYPE_CHECKING:
     from mcpgen.runtime.state.replica import Replica
     from mcpgen.runtime.transports.http.authorization import HttpAuthorization
+    from mcpgen.runtime.transports.http.server_card import ServerCard
     from mcpgen.runtime.transports.http.shared_sessions import SharedLegacySessions
     from mcpgen.runtime.transports.http.shared_sse import SharedSseEndpoints
 
@@ -92,6 +93,7 @@ class StreamableHttp:
         caller_headers: Sequence[str] | None = None,
         authorization: HttpAuthorization | None = None,
         pages: WebPages | None = None,
+        card: ServerCard | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         """Serve a definition; `caller_headers` carry credentials of callers for the API.
@@ -113,14 +115,15 @@ class StreamableHttp:
         self._host_check = host_check or HostCheck()
         self._authorization = authorization
         self._pages = pages
+        self._card = card
         # Nothing asks who the caller is.
         self._is_anonymous = authorization is None and pages is None and caller_headers is None
         self.limits = limits = dispatcher.limits
         set_max_unread_events(limits.max_unread_events)
         self._has_sessions = has_sessions and bool(definition.legacy)
-        # Subscriptions and log levels need state between requests.
+        # These need state between requests; of views, that the client can show them.
         self._definition_without_sessions = definition.replace(
-            changing_lists=frozenset(), has_subscriptions=False, has_logging=False
+            changing_lists=frozenset(), has_subscriptions=False, has_logging=False, views=None
         )
         self._now = now
         self._open: set[StatelessStream] = set()
@@ -178,7 +181,9 @@ class StreamableHttp:
         origin = fields.get(b"origin")
         authorization = self._authorization
         if authorization is not None and authorization.is_metadata(head.path):
-            return self._reply_metadata(authorization, exchange)
+            return self._reply_publicly(authorization.reply_metadata, exchange)
+        if self._card is not None and self._card.has_path(head.path):
+            return self._reply_publicly(self._card.reply, exchange)
         rejection = self._host_check.find_rejection(fields.get(b"host", b""), origin)
         if rejection is not None:
             raise HttpError(*rejection)
@@ -205,14 +210,12 @@ class StreamableHttp:
         response = await pages.answer(request)
         await exchange.reply(response.status, response.body, response.headers)
 
-    async def _reply_metadata(
-        self, authorization: HttpAuthorization, exchange: HttpExchange
-    ) -> None:
+    async def _reply_publicly(self, reply: Answer, exchange: HttpExchange) -> None:
         """Answer with public metadata, whatever the origin of the page that reads it."""
         rejection = self._host_check.find_rejection(exchange.fields.get(b"host", b""), None)
         if rejection is not None:
             raise HttpError(*rejection)
-        await authorization.reply_metadata(exchange)
+        await reply(exchange)
 
     async def _admit(self, authorization: HttpAuthorization, exchange: HttpExchange) -> None:
         """Serve a request if its access token allows that."""
