@@ -32,7 +32,14 @@ _SPELLING: Final = {
     _METHOD: "Mcp-Method",
     _NAME: "Mcp-Name",
 }
-_NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NAMED_BY: Final = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 _NUMBER_CHARACTERS: Final = frozenset("+-.0123456789eE")
 _SAFE: Final = bytes([ord("\t"), *range(0x20, 0x7F)])
 _SENTINEL_START: Final = "=?base64?"

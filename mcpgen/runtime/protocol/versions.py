@@ -148,7 +148,8 @@ REVISION_2026_07_28: Final = Revision(
     is_modern=True,
     request_methods=REVISION_2025_11_25.request_methods
     - {"initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"}
-    | {"server/discover", "subscriptions/listen"},
+    | {"server/discover", "subscriptions/listen"}
+    | {"tasks/get", "tasks/update", "tasks/cancel"},  # of the Tasks extension
     server_capabilities=REVISION_2025_11_25.server_capabilities - {"tasks"} | {"extensions"},
     tool_keys=REVISION_2025_11_25.tool_keys - {"execution"},
     client_requests=REVISION_2025_11_25.client_requests - {"ping"},
