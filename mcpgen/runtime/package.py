@@ -282,7 +282,9 @@ class ServerPackage:
         if self.definition.has_tasks:
             from mcpgen.runtime.startup.tasks import make_task_service
 
-            dispatcher.task_service = make_task_service(self, dispatcher, environ)
+            dispatcher.task_service = make_task_service(
+                dispatcher, self.definition, self.contract, self.program, environ, limits=limits
+            )
         return dispatcher
 
     @property

@@ -330,14 +330,17 @@ class Dispatcher:
 
     def respond(self, request: Request, ended: asyncio.Task[object]) -> None:
         """Respond with what became of a handler that ran as a task."""
-        try:
-            request.succeed(ended.result())
-        except InputRequiredError:
-            text = "The call requires input of the user that cannot be given to a task."
-            request.succeed(ToolResult((Text(text),), is_error=True))
-        except _REPORTED_ERRORS as error:
+        error = asyncio.CancelledError() if ended.cancelled() else ended.exception()
+        if error is None or isinstance(error, InputRequiredError):
+            text = "This call requires input of the user that cannot be given to a task."
+            refusal = ToolResult((Text(text),), is_error=True)
+            try:
+                request.succeed(ended.result() if error is None else refusal)
+            except (TypeError, ValueError, OverflowError, RecursionError) as unspeakable:
+                _fail_internally(request, unspeakable)
+        elif isinstance(error, _REPORTED_ERRORS):
             _fail(request, error)
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  (as in `_run`)
+        else:
             _fail_internally(request, error)
 
     def _find_handler(self, request: Request, context: Context, flush: Flush) -> Awaitable[object]:

@@ -44,7 +44,7 @@ def select_methods(definition: ServerDefinition, revision: Revision) -> Mapping[
     return {
         name: method
         for name, (method, members) in _METHODS.items()
-        if name in revision.request_methods
+        if name in revision.request_methods | revision.extension_methods
         and (not members or any(getattr(definition, member) for member in members))
     }
 

@@ -25,6 +25,7 @@ class Revision:
     name: str
     is_modern: bool  # stateless, 2026-07-28 on; the others open a session by `initialize`
     request_methods: frozenset[str]
+    extension_methods: frozenset[str]  # of a server that declares their extension
     server_capabilities: frozenset[str]
     tool_keys: frozenset[str]
     resource_keys: frozenset[str]
@@ -67,6 +68,7 @@ REVISION_2024_11_05: Final = Revision(
         resources/unsubscribe
         """.split()
     ),
+    extension_methods=frozenset(),
     server_capabilities=frozenset({"experimental", "logging", "prompts", "resources", "tools"}),
     tool_keys=frozenset({"name", "description", "inputSchema"}),
     resource_keys=frozenset({"uri", "name", "description", "mimeType", "size", "annotations"}),
@@ -148,8 +150,8 @@ REVISION_2026_07_28: Final = Revision(
     is_modern=True,
     request_methods=REVISION_2025_11_25.request_methods
     - {"initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"}
-    | {"server/discover", "subscriptions/listen"}
-    | {"tasks/get", "tasks/update", "tasks/cancel"},  # of the Tasks extension
+    | {"server/discover", "subscriptions/listen"},
+    extension_methods=frozenset({"tasks/cancel", "tasks/get", "tasks/update"}),
     server_capabilities=REVISION_2025_11_25.server_capabilities - {"tasks"} | {"extensions"},
     tool_keys=REVISION_2025_11_25.tool_keys - {"execution"},
     client_requests=REVISION_2025_11_25.client_requests - {"ping"},

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Coroutine
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from msgspec.json import Encoder
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ProtocolError, StoreUnavailableError, ToolError
 from mcpgen.runtime.handlers.client_answers import check_answer
-from mcpgen.runtime.handlers.context import Context
+from mcpgen.runtime.handlers.context import Context, Host
 from mcpgen.runtime.process.log import describe_error, log
 from mcpgen.runtime.process.memory_budget import decoding_budget
 from mcpgen.runtime.protocol.connection import ClientConnection
@@ -46,7 +46,7 @@ from mcpgen.runtime.tasks.table import RENEWAL_SECONDS, TaskTable
 if TYPE_CHECKING:
     from mcpgen.contract.limits import Limits
     from mcpgen.runtime.auth.access import Access
-    from mcpgen.runtime.handlers.dispatcher import Dispatcher
+    from mcpgen.runtime.process.output_screen import OutputScreen
     from mcpgen.runtime.protocol.server_definition import ServerDefinition
     from mcpgen.runtime.state.store import Store
 
@@ -59,12 +59,32 @@ _SHUT_DOWN: Final = "the server was shut down while the tool was running"
 _EXPIRED: Final = "the task was not finished within its time to live"
 
 
+class TaskHost(Host, Protocol):
+    """Interface of the dispatcher that the service uses."""
+
+    store: Store | None
+    screen: OutputScreen
+
+    @property
+    def has_task_listeners(self) -> bool:
+        """Whether a connection of this process listens to tasks."""
+
+    def announce_task(self, task: JsonObject) -> None:
+        """Notify the connections of this process that listen to a task."""
+
+    def call_tool(self, request: Request, context: Context) -> Coroutine[Any, Any, object]:
+        """Run the tool that a `tools/call` names."""
+
+    def respond(self, request: Request, ended: asyncio.Task[object]) -> None:
+        """Respond with what became of a handler that ran as a task."""
+
+
 class TaskService:
     """The tasks of one process, and of its clients."""
 
     def __init__(
         self,
-        dispatcher: Dispatcher,
+        host: TaskHost,
         definition: ServerDefinition,
         open_store: Callable[[], Store],
         *,
@@ -77,7 +97,7 @@ class TaskService:
         `has_caller_credentials` states that the API gets credentials of the caller, which nothing
         stores: only a request of that caller lets its jobs continue.
         """
-        self._dispatcher = dispatcher
+        self._host = host
         self._definition = definition
         self._open_store = open_store
         self._limits = limits
@@ -174,7 +194,7 @@ class TaskService:
         if self._table is not None:
             with contextlib.suppress(StoreUnavailableError):
                 await self._table.drop_lease()
-        if self._store is not None and self._store is not self._dispatcher.store:
+        if self._store is not None and self._store is not self._host.store:
             await self._store.aclose()
 
     # -- what a running task uses --------------------------------------------------------------
@@ -227,7 +247,7 @@ class TaskService:
         table = self._open()
         changed = await table.change(task_id, change)
         if changed is not None:
-            self._dispatcher.announce_task(shape_detailed_task(changed))
+            self._host.announce_task(shape_detailed_task(changed))
             await table.announce(task_id)
         return changed
 
@@ -344,14 +364,14 @@ class TaskService:
             connection, REVISION_2026_07_28, record.id, "tools/call", params, access=access
         )
         request.is_open = False  # it was answered with the task
-        request.screen = self._dispatcher.screen
+        request.screen = self._host.screen
         running = RunningTask(self, request, _do_nothing)
         running.record, running.resumed_state = record, job.state
         running.announced.set_result(None)
-        context = Context(request, self._dispatcher, _do_nothing)
+        context = Context(request, self._host, _do_nothing)
         context.task = running
         running.work = asyncio.create_task(
-            _contain(self._dispatcher.call_tool(request, context)),
+            _contain(self._host.call_tool(request, context)),
         )
         self._supervise(running, record)
         running.notice(record)
@@ -415,7 +435,7 @@ class TaskService:
         connection = ClientConnection(self._definition, encode=self._encode)
         copy = Request(connection, request.revision, 0, request.method, request.params)
         copy.screen = request.screen
-        self._dispatcher.respond(copy, work)
+        self._host.respond(copy, work)
         (outgoing,) = connection.messages_to_send()
         if len(outgoing.data) > MAX_RESULT_BYTES:
             text = (
@@ -436,10 +456,16 @@ class TaskService:
         return self._table
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(_report(work))
+        task = asyncio.create_task(work)
         self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        task.add_done_callback(self._note_end)
         return task
+
+    def _note_end(self, task: asyncio.Task[None]) -> None:
+        self._background.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            log("error", f"tasks: {describe_error(error)}")
 
     def _keep(self) -> None:
         """Renew the lease and follow changes, as long as there are tasks or listeners."""
@@ -449,7 +475,7 @@ class TaskService:
     async def _keep_up(self, table: TaskTable) -> None:
         following = self._begin(self._follow(table))
         try:
-            while self._running or self._dispatcher.has_task_listeners:
+            while self._running or self._host.has_task_listeners:
                 try:
                     if self._running:
                         await table.renew_lease()
@@ -478,14 +504,14 @@ class TaskService:
 
     async def _notice(self, table: TaskTable, task_id: str) -> None:
         running = self._running.get(task_id)
-        if running is None and not self._dispatcher.has_task_listeners:
+        if running is None and not self._host.has_task_listeners:
             return
         record = await table.find(task_id)
         if record is None:
             return
         if running is not None:
             running.notice(record)
-        self._dispatcher.announce_task(shape_detailed_task(record))
+        self._host.announce_task(shape_detailed_task(record))
 
     async def _continue_jobs(self, table: TaskTable) -> None:
         """Continue the jobs of processes that have ended, if that needs no caller."""
@@ -502,13 +528,6 @@ async def _contain(handler: Coroutine[Any, Any, object]) -> object:
         return await handler
     except SystemExit as error:
         raise RuntimeError("the handler called `sys.exit`") from error
-
-
-async def _report(work: Coroutine[Any, Any, None]) -> None:
-    try:
-        await work
-    except Exception as error:  # noqa: BLE001  (the boundary: nothing awaits this)
-        log("error", f"tasks: {describe_error(error)}")
 
 
 def _do_nothing() -> None:

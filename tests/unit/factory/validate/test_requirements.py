@@ -15,6 +15,7 @@ from tests.support.mcp_schemas import ARE_THERE
 from tests.support.paths import REPOSITORY
 
 TABLE = read_requirements()
+OF_TASKS = "Tasks extension: "  # of rows that `mcpgen validate` does not examine yet
 # The text of these rows names more revisions than the columns of the list do.
 WIDER_THAN_THEIR_ROWS = {
     "elicitation-shape",  # 2025-06-18 has the message and the schema already
@@ -29,7 +30,7 @@ def rows() -> dict[str, dict[str, str]]:
     path = REPOSITORY / "tests" / "protocol" / "requirements.tsv"
     with path.open(encoding="utf-8", newline="") as file:
         found = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return {row["id"]: row for row in found}
+        return {row["id"]: row for row in found if not row["section"].startswith(OF_TASKS)}
 
 
 def test_ids_are_unique() -> None:
