@@ -30,28 +30,24 @@ FINAL = {"completed", "failed", "cancelled"}
 class TaskProcess:
     """One process of the server, and the connection of one client to it."""
 
-    def __init__(
-        self,
-        features: Features,
-        store: Store,
-        *,
-        limits: dict[str, float] | None = None,
-        tools: Any = None,
-        has_caller_credentials: bool = False,
-    ) -> None:
-        bare = ServerDefinition({"name": "jobs", "version": "1"}, tools=PreparedList("tools", []))
-        definition = features.extend(bare, []).replace(extensions={TASKS_EXTENSION: {}})
-        self.dispatcher = Dispatcher(tools or NoTools(), features, limits=Limits(limits))
-        self.service = self.dispatcher.task_service = TaskService(
-            self.dispatcher,
-            definition,
-            lambda: store,
-            limits=self.dispatcher.limits,
-            has_caller_credentials=has_caller_credentials,
-        )
-        self.connection = MemoryConnection(definition, self.dispatcher)
+    def __init__(self, dispatcher: Dispatcher, definition: ServerDefinition) -> None:
+        self.service = dispatcher.task_service
+        self.connection = MemoryConnection(definition, dispatcher)
         self.notified: list[dict[str, Any]] = []
         self._last_id = 0
+
+    @classmethod
+    def of_features(
+        cls, features: Features, store: Store, *, limits: dict[str, float] | None = None
+    ) -> TaskProcess:
+        """Serve hand-written tools."""
+        bare = ServerDefinition({"name": "jobs", "version": "1"}, tools=PreparedList("tools", []))
+        definition = features.extend(bare, []).replace(extensions={TASKS_EXTENSION: {}})
+        dispatcher = Dispatcher(NoTools(), features, limits=Limits(limits))
+        dispatcher.task_service = TaskService(
+            dispatcher, definition, lambda: store, limits=dispatcher.limits
+        )
+        return cls(dispatcher, definition)
 
     async def request(
         self,

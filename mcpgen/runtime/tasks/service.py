@@ -514,12 +514,23 @@ class TaskService:
         self._host.announce_task(shape_detailed_task(record))
 
     async def _continue_jobs(self, table: TaskTable) -> None:
-        """Continue the jobs of processes that have ended, if that needs no caller."""
-        for task_id in await table.list_jobs():
-            record = await table.find(task_id)
-            job = None if record is None else record.job
-            if record is not None and job is not None and not job.has_own_credentials:
-                await self._settle(record, None)
+        """Continue the jobs of processes that have ended, if that needs no caller.
+
+        The lease of a process that was killed just now is still valid, so look again.
+        """
+        waiting = await table.list_jobs()
+        while waiting and not self._is_closing:
+            waiting = [it for it in waiting if await self._belongs_to_another(table, it)]
+            await asyncio.sleep(RENEWAL_SECONDS)
+
+    async def _belongs_to_another(self, table: TaskTable, task_id: str) -> bool:
+        """Continue a job if its owner has ended; return whether it has an owner besides us."""
+        record = await table.find(task_id)
+        if record is None or record.job is None or record.job.has_own_credentials:
+            return False
+        if record.is_active:
+            record = await self._settle(record, None)
+        return record.is_active and record.owner != table.owner
 
 
 async def _contain(handler: Coroutine[Any, Any, object]) -> object:

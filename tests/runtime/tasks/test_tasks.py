@@ -100,7 +100,7 @@ class Gates:
 
 @asynccontextmanager
 async def serving(gates: Gates, **more: Any) -> AsyncIterator[TaskProcess]:
-    process = TaskProcess(gates.features, MemoryStore(), **more)
+    process = TaskProcess.of_features(gates.features, MemoryStore(), **more)
     try:
         yield process
     finally:
@@ -379,7 +379,7 @@ def test_progress_becomes_the_status_message() -> None:
             await go.wait()
             return "counted"
 
-        process = TaskProcess(features, MemoryStore())
+        process = TaskProcess.of_features(features, MemoryStore())
         task_id = await process.begin("count")
         await process.until(task_id, lambda it: it.get("statusMessage") == "nearly")
         go.set()
@@ -433,14 +433,14 @@ def test_a_task_of_a_killed_process_fails_and_results_stay(
 
     async def story() -> None:
         gates = Gates()
-        process = TaskProcess(gates.features, open_store(url))
+        process = TaskProcess.of_features(gates.features, open_store(url))
         done = await process.begin("fail", arguments={"how": "tool"})
         kept = await process.until_final(done)
         working = await process.begin("work")
         cancelled = await process.begin("work")
         await process.kill()
 
-        again = TaskProcess(gates.features, open_store(url))
+        again = TaskProcess.of_features(gates.features, open_store(url))
         assert await again.result("tasks/get", taskId=done) == kept
         await again.result("tasks/cancel", taskId=cancelled)
         failed = await again.until_final(working)
@@ -457,10 +457,10 @@ def test_a_task_of_a_server_that_is_shut_down_fails_with_that_reason(tmp_path: P
 
     async def story() -> None:
         gates = Gates()
-        process = TaskProcess(gates.features, open_store(url))
+        process = TaskProcess.of_features(gates.features, open_store(url))
         task_id = await process.begin("work")
         await process.close()
-        again = TaskProcess(gates.features, open_store(url))
+        again = TaskProcess.of_features(gates.features, open_store(url))
         failed = await again.result("tasks/get", taskId=task_id)
         assert (failed["status"], failed["error"]["message"]) == ("failed", service._SHUT_DOWN)
         assert gates.names == ["work"]
@@ -474,8 +474,8 @@ def test_two_processes_serve_the_tasks_of_each_other(tmp_path: Path) -> None:
 
     async def story() -> None:
         gates = Gates()
-        one = TaskProcess(gates.features, open_store(url))
-        other = TaskProcess(gates.features, open_store(url))
+        one = TaskProcess.of_features(gates.features, open_store(url))
+        other = TaskProcess.of_features(gates.features, open_store(url))
         asking = await one.begin("ask", capabilities=ASKS)
         for count in (1, 1, 2):
             task = await other.until(
@@ -517,7 +517,7 @@ def test_a_request_that_the_client_cancels_before_the_task_begins_leaves_none() 
                 ended.set()
             return "never"
 
-        process = TaskProcess(features, MemoryStore())
+        process = TaskProcess.of_features(features, MemoryStore())
         call = asyncio.create_task(process.request("tools/call", name="never_begins"))
         await stuck.wait()
         params = {"requestId": process._last_id}
