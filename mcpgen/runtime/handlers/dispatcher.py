@@ -274,7 +274,7 @@ class Dispatcher:
             context = Context(request, self, flush, state)
             try:
                 refusal = None
-                if self.rate_limiter is not None:
+                if self.rate_limiter is not None and request.method not in _TASK_METHODS:
                     refusal = await self.rate_limiter.find_refusal(request)
                 result = refusal or await self._find_handler(request, context, flush)
             except InputRequiredError as needed:

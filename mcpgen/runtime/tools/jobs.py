@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ToolError
 from mcpgen.runtime.process.log import log
-from mcpgen.runtime.tools.result_policies import (
+from mcpgen.runtime.tools.states import (
     MAX_FAILURES,
     describe_state,
     find_member,
