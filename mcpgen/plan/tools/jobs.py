@@ -253,5 +253,7 @@ def _list_links(operation: Operation) -> Iterable[ResponseLink]:
             yield from response.links
 
 
-def _refuse(tool: ToolPlan, at: Location, message: str, help: str) -> OperationRefusedError:
-    return OperationRefusedError("poll-entry", f"`{tool.key}`: {message}", at, help)
+def _refuse(
+    tool: ToolPlan, at: Location, message: str, help: str, setting: str = "poll"
+) -> OperationRefusedError:
+    return OperationRefusedError(f"{setting}-entry", f"`{tool.key}`: {message}", at, help)
