@@ -119,12 +119,17 @@ class JobCall(Struct, frozen=True):
 
 
 class JobPlan(Struct, frozen=True):
-    """A job that an operation begins, and how its end is recognized."""
+    """A job that an operation begins, and how its end is recognized.
+
+    If a header `Location` leads to the state, `path` is that of the operation which reads it:
+    "/reports/{reportId}"; the arguments of `status` are then `$path.NAME`, or `$integer.NAME`.
+    """
 
     status: JobCall
     until: str
     values: tuple[JsonValue, ...]
     interval_seconds: float
+    path: str = ""
 
 
 class ResultPolicies(Struct, frozen=True):
@@ -133,7 +138,7 @@ class ResultPolicies(Struct, frozen=True):
     confirm: str = ""  # the question to the user before a request
     poll: PollEntry | None = None  # of the operation itself
     task: str = ""  # "auto" or "required" if a call can become a task
-    job: JobPlan | None = None
+    jobs: tuple[JobPlan, ...] = ()  # the response tells which one it began
     cancel: JobCall | None = None  # cancels the job, or what is polled
     select: JsonObject = field(default_factory=dict)  # members to keep, nested; {} keeps all
     max_items: int | None = None

@@ -229,21 +229,20 @@ def _describe_shaping(policies: ResultPolicies) -> JsonObject:
             "confirm": policies.confirm,
             "poll": poll,
             "task": policies.task,
-            "job": _describe_job(policies.job),
+            "jobs": [_describe_job(job) for job in policies.jobs],
             "cancel": _describe_job_call(policies.cancel),
             "result": omit_empty(result),
         }
     )
 
 
-def _describe_job(job: JobPlan | None) -> JsonObject:
-    if job is None:
-        return {}
+def _describe_job(job: JobPlan) -> JsonObject:
     return {
         "status": _describe_job_call(job.status),
         "until": job.until.split("."),
         "values": list(job.values),
         "interval_seconds": job.interval_seconds,
+        **omit_empty({"path": job.path}),
     }
 
 

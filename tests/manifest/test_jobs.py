@@ -29,6 +29,7 @@ class Api:
         self.requests: list[str] = []
         self.faults: list[int] = []  # statuses of the next responses
         self.until_done = requests_until_done
+        self.location = "/v1/reports/r%207"
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         path = request.url.removeprefix("https://reports.example")
@@ -41,9 +42,13 @@ class Api:
             self.states[name] = 0
             headers.append(("Retry-After", "0"))
             return HttpResponse(202, tuple(headers), self.body(name, "queued"))
+        if request.method == "PATCH":
+            self.states["r 7"] = 0
+            headers = [("Location", self.location), ("Retry-After", "0")]
+            return HttpResponse(202, tuple(headers), b"")
         if self.faults:
             return HttpResponse(self.faults.pop(0), (), b"")
-        name = path.rpartition("/")[2]
+        name = path.rpartition("/")[2].replace("%20", " ")
         self.states[name] = self.states.get(name, 0) + 1
         is_done = self.states[name] >= self.until_done
         return HttpResponse(200, tuple(headers), self.body(name, "done" if is_done else "running"))
@@ -126,6 +131,36 @@ def test_a_job_that_the_document_describes_becomes_a_task(project: Project) -> N
     converse(story)
 
 
+@pytest.mark.parametrize(
+    ("location", "is_job"),
+    [
+        ("/v1/reports/r%207", True),
+        ("https://elsewhere.example/reports/r%207/", True),  # where the request does not go
+        ("/exports/7", False),
+        ("", False),
+    ],
+)
+def test_a_job_is_found_by_the_header_location(
+    project: Project, location: str, is_job: bool
+) -> None:
+    assert project.generate() == 0
+
+    async def story() -> None:
+        api = Api()
+        api.location = location
+        process = project.start(api)
+        if is_job:
+            done = await process.until_final(await process.begin("refresh_reports"))
+            assert text_of(done) == '{"id":"r 7","status":"done"}'
+            assert api.requests == ["PATCH /reports", *["GET /reports/r%207"] * 3]
+        else:
+            result = await process.result("tools/call", name="refresh_reports", arguments={})
+            assert (result["resultType"], api.requests) == ("complete", ["PATCH /reports"])
+        await process.close()
+
+    converse(story)
+
+
 def test_a_client_without_tasks_gets_the_response_that_begins_the_job(project: Project) -> None:
     assert project.generate() == 0
 
@@ -142,8 +177,11 @@ def test_a_client_without_tasks_gets_the_response_that_begins_the_job(project: P
     converse(story)
 
 
+NEVER = "operations: {createReport: {task: never}, refreshReports: {task: never}}\n"
+
+
 def test_a_server_without_tasks_declares_nothing(project: Project) -> None:
-    assert project.generate("operations: {createReport: {task: never}}\n") == 0
+    assert project.generate(NEVER) == 0
 
     async def without() -> None:
         process = project.start(Api())

@@ -19,6 +19,8 @@ def operation(name: str, responses: dict[str, Any], **more: Any) -> dict[str, An
 
 
 LINK = {"state": {"operationId": "getReport", "parameters": {"reportId": "$response.body#/id"}}}
+LOCATION = {"Location": {"schema": {"type": "string"}}}
+ACCEPTED = {"description": "Begun; the header says which report.", "headers": LOCATION}
 DOCUMENT = {
     "openapi": "3.1.0",
     "info": {"title": "Reports", "version": "1"},
@@ -27,6 +29,7 @@ DOCUMENT = {
         "/reports": {
             "post": operation("createReport", answer("202", links=LINK)),
             "put": operation("replaceReports", answer("200")),
+            "patch": operation("refreshReports", {"202": ACCEPTED}),
         },
         "/reports/{reportId}": {
             "parameters": [ID],

@@ -1,8 +1,8 @@
 """Jobs: operations whose work goes on after the response, which calls can await as tasks.
 
 The manifest describes a job with `poll`. Without that, an operation is one if its document says so:
-it answers 202, a link of that response leads to an operation that reads the state, and the state is
-an enum whose values tell which of them are final.
+it answers 202, a link or the header `Location` of that response leads to an operation that reads
+the state, and the state is an enum whose values tell which of them are final.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ class JobPlanning:
         entry = tool.stated.entry
         poll, policies = entry.poll, tool.policies
         if poll is not None and poll.operation:
-            policies = replace(policies, job=self._plan_job(tool, poll))
+            policies = replace(policies, jobs=(self._plan_job(tool, poll),))
         elif poll is None and entry.task != "never":
-            policies = replace(policies, job=self._detect(tool))
+            policies = replace(policies, jobs=self._detect(tool))
         if poll is not None and poll.cancel:
-            known = {} if policies.job is None else policies.job.status.arguments
+            known = policies.jobs[0].status.arguments if policies.jobs else {}
             cancel = self._plan_call(tool, poll, poll.cancel, "cancel", known)
             policies = replace(policies, cancel=cancel)
-        is_polled = policies.poll is not None or policies.job is not None
+        is_polled = policies.poll is not None or bool(policies.jobs)
         task = entry.task or ("auto" if is_polled else "never")
         if task == "never":
             if poll is not None and (poll.operation or poll.cancel):
@@ -201,8 +201,8 @@ class JobPlanning:
             return None
         return self._by_name.get((source, f"{tokens[2].upper()} {tokens[1]}"))
 
-    def _detect(self, tool: ToolPlan) -> JobPlan | None:
-        """Return the job that the document describes; None if it describes none."""
+    def _detect(self, tool: ToolPlan) -> tuple[JobPlan, ...]:
+        """Return the jobs that the document describes: by a link, or else by `Location`."""
         for link in _list_links(tool.operation):
             target = self._follow(tool, link)
             if target is None or target.operation.method not in SAFE_METHODS:
@@ -216,8 +216,28 @@ class JobPlanning:
                 call = self._plan_call(tool, poll, target.key, "operation")
             except OperationRefusedError:
                 continue  # the link does not give all that the operation needs
-            return JobPlan(call, until, values, _INTERVAL_SECONDS)
-        return None
+            return (JobPlan(call, until, values, _INTERVAL_SECONDS),)
+        return tuple(self._find_by_location(tool)) if _has_location(tool.operation) else ()
+
+    def _find_by_location(self, tool: ToolPlan) -> Iterable[JobPlan]:
+        """Yield the operations to whose paths the header may lead, longer paths first."""
+        for target in sorted(
+            self._tools.values(), key=lambda it: (-len(it.operation.path), it.key)
+        ):
+            operation = target.operation
+            required = [it for it in target.arguments if it.required]
+            in_path = [it for it in required if it.location == "path"]
+            if operation.method != "GET" or operation.source != tool.operation.source:
+                continue
+            if not in_path or in_path != required:
+                continue
+            if found := self._find_final_values(operation):
+                arguments = {
+                    it.name: f"${'path' if _is_text(it.schema) else 'integer'}.{it.wire_name}"
+                    for it in in_path
+                }
+                call = JobCall(target.name, arguments)
+                yield JobPlan(call, *found, _INTERVAL_SECONDS, operation.path)
 
     def _find_final_values(self, operation: Operation) -> tuple[str, tuple[str, ...]] | None:
         """Return the member of a response that tells the state, and its final values."""
@@ -245,6 +265,19 @@ class JobPlanning:
             seen.add(reference)
             schema = self._responses.schemas.get(reference.removeprefix("#/$defs/"), {})
         return schema if isinstance(schema, dict) else {}
+
+
+def _is_text(schema: JsonSchema) -> bool:
+    return not isinstance(schema, dict) or schema.get("type") != "integer"
+
+
+def _has_location(operation: Operation) -> bool:
+    return any(
+        header.name.lower() == "location"
+        for response in operation.responses
+        if response.status == _ACCEPTED
+        for header in response.headers
+    )
 
 
 def _list_links(operation: Operation) -> Iterable[ResponseLink]:

@@ -7,8 +7,10 @@ record of its task, so that another process can continue to ask for it.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct, field
 
@@ -30,11 +32,13 @@ if TYPE_CHECKING:
     from mcpgen.runtime.tools.tool import Handler
     from mcpgen.runtime.upstream.client import Environment
 
+_PARAMETER: Final = re.compile(r"\{([^{}/]+)\}")
 MIN_SECONDS: Final = 0.1
 MAX_SECONDS: Final = 600.0
 _BODY: Final = "$response.body"
 _HEADER: Final = "$response.header."
 _INPUT: Final = "$inputs."
+_INTEGER: Final = "$integer"
 
 
 class JobCall(Struct, frozen=True):
@@ -63,13 +67,31 @@ class Job(Struct, frozen=True):
     until: tuple[str, ...]
     values: tuple[Any, ...]
     interval_seconds: float
+    path: str = ""  # of the operation that reads the state, if the header `Location` leads to it
+
+    def find(
+        self, inputs: Mapping[str, Any], body: Any, headers: Mapping[str, str]
+    ) -> JsonObject | None:
+        """Return the arguments with which the state is read; None if this job did not begin."""
+        if not self.path:
+            return self.status.evaluate(inputs, body, headers)
+        found = match_path(self.path, headers.get("location", ""))
+        if found is None:
+            return None
+        arguments: JsonObject = {}
+        for name, expression in self.status.arguments.items():
+            kind, _, parameter = expression.partition(".")
+            text = found[parameter]
+            is_number = text.isascii() and text.isdigit()
+            arguments[name] = int(text) if kind == _INTEGER and is_number else text
+        return arguments
 
 
 class TaskPolicy(Struct, frozen=True):
     """The parts of a contract's `shaping` that concern tasks."""
 
     task: str
-    job: Job | None = None
+    jobs: tuple[Job, ...] = ()
     cancel: JobCall | None = None
     poll: JsonObject = field(default_factory=dict)
 
@@ -82,19 +104,18 @@ class TaskPolicy(Struct, frozen=True):
         if ctx.is_nested or not ctx.task.is_supported:
             return await handler(ctx, **inputs)
         try:
-            if self.job is not None:
-                return await self._call_job(self.job, handler, environment, ctx, inputs)
+            if self.jobs:
+                return await self._call_job(handler, environment, ctx, inputs)
             if not self.poll:  # `Polling` begins the task of a call that waits for a state
                 await ctx.task.begin()
             return await handler(ctx, **inputs)
         except asyncio.CancelledError:
-            if ctx.task.is_cancelled and self.cancel is not None and self.job is None:
+            if ctx.task.is_cancelled and self.cancel is not None and not self.jobs:
                 await self._cancel(ctx, self.cancel.evaluate(inputs, None, {}))
             raise
 
     async def _call_job(
         self,
-        job: Job,
         handler: Handler,
         environment: Environment,
         ctx: Context,
@@ -104,21 +125,22 @@ class TaskPolicy(Struct, frozen=True):
         if state is None:
             value = await handler(ctx, **inputs)
             body = ctx.api.last_value if value is None else value
-            if _is_final(job, body):
-                return value
             response = ctx.api.last_response
             headers = {} if response is None else {k.lower(): v for k, v in response.headers}
-            arguments = job.status.evaluate(inputs, body, headers)
-            if arguments is None:  # the response does not say which job it is
+            found = ((it, it.find(inputs, body, headers)) for it in self.jobs)
+            job, arguments = next((it for it in found if it[1] is not None), (None, None))
+            if job is None or _is_final(job, body):  # or the response does not say which job it is
                 return value
             cancel = None if self.cancel is None else self.cancel.evaluate(inputs, body, headers)
             seconds = _read_interval(headers, job.interval_seconds)
-            state = {"arguments": arguments, "cancel": cancel}
+            number = self.jobs.index(job)
+            state = {"job": number, "arguments": arguments, "cancel": cancel}
             await ctx.task.begin(
                 describe_state(job.until, body), poll_seconds=seconds, job_state=state
             )
             await environment.sleep(seconds)
         try:
+            job = self.jobs[state["job"]]
             return await _follow(job, environment, ctx, state["arguments"])
         except asyncio.CancelledError:
             if ctx.task.is_cancelled and self.cancel is not None:
@@ -160,6 +182,19 @@ async def _follow(job: Job, environment: Environment, ctx: Context, arguments: J
 def _is_final(job: Job, body: Any) -> bool:
     found = find_member(job.until, body)
     return any(is_same(found, value) for value in job.values)
+
+
+def match_path(template: str, location: str) -> dict[str, str] | None:
+    """Return the parameters of a path that a URL ends with; None if it has another path.
+
+    Only the path is used: the request that follows goes to the server of its operation.
+    """
+    names = _PARAMETER.findall(template)
+    pattern = "([^/]+)".join(map(re.escape, _PARAMETER.split(template)[::2]))
+    found = re.search(rf"{pattern}/?\Z", urlsplit(location).path)
+    if found is None or not names:
+        return None
+    return dict(zip(names, map(unquote, found.groups()), strict=True))
 
 
 def _read_retry_after(outcome: ToolOutcome, otherwise: float) -> float:
