@@ -31,7 +31,7 @@ OAUTH_PACKAGES := oidc-provider@9.13.3 \
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test test-fast static bench bench-compare bench-instructions bench-telemetry fuzz kills task-kills load validate-selftest image peers wheelhouse pythons corpus corpus-compare lint-corpus suites judges text-signals docs update-docs update-examples clean
+.PHONY: help demo test test-fast static bench bench-compare bench-instructions bench-telemetry fuzz kills task-kills load validate-selftest audit-selftest validate-agreement validate-servers image peers wheelhouse pythons corpus corpus-compare lint-corpus suites judges text-signals docs update-docs update-examples clean
 .DELETE_ON_ERROR:
 
 help:
