@@ -187,7 +187,8 @@ def test_a_server_without_tasks_declares_nothing(project: Project) -> None:
         process = project.start(Api())
         discovered = await process.result("server/discover")
         assert "extensions" not in discovered["capabilities"]
-        assert (await process.error("tasks/get", taskId="x"))["code"] == -32601
+        for method in ("tasks/get", "tasks/update", "tasks/cancel"):
+            assert (await process.error(method, taskId="x"))["code"] == -32601
         await process.close()
 
     converse(without)
@@ -264,8 +265,9 @@ def test_a_job_survives_failures_of_the_api(project: Project) -> None:
 
 
 @pytest.mark.parametrize("tool", ["create_report", "get_report"])
+@pytest.mark.parametrize("end", ["kill", "close"])
 def test_another_process_continues_a_job(
-    project: Project, monkeypatch: pytest.MonkeyPatch, tool: str
+    project: Project, monkeypatch: pytest.MonkeyPatch, tool: str, end: str
 ) -> None:
     monkeypatch.setattr(table, "LEASE_SECONDS", 0.3)
     assert project.generate(BY_HAND) == 0
@@ -276,7 +278,7 @@ def test_another_process_continues_a_job(
         arguments = {"report_id": "r1"} if tool == "get_report" else {}
         task_id = await process.begin(tool, arguments=arguments)
         await process.until(task_id, lambda it: "running" in it.get("statusMessage", ""))
-        await process.kill()
+        await (process.kill() if end == "kill" else process.close())
         polls = len(api.requests)
         await asyncio.sleep(0.4)
         assert len(api.requests) <= polls + 1

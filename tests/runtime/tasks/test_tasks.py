@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mcpgen.runtime.content import Text, ToolResult
 from mcpgen.runtime.errors import ProtocolError, ToolError
@@ -19,6 +21,7 @@ from mcpgen.runtime.protocol.jsonrpc import TASKS_EXTENSION
 from mcpgen.runtime.state.memory_store import MemoryStore
 from mcpgen.runtime.state.open_store import open_store
 from mcpgen.runtime.tasks import service, table
+from mcpgen.runtime.tasks.record import TaskRecord
 from tests.support.task_scene import ASKS, SUPPORTS_TASKS, TaskProcess, text_of
 
 MISSING = -32021
@@ -526,5 +529,56 @@ def test_a_request_that_the_client_cancels_before_the_task_begins_leaves_none() 
         await ended.wait()
         call.cancel()
         await process.close()
+
+    run(story)
+
+
+def test_a_process_that_lost_its_lease_does_not_change_the_task_again(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'tasks.db'}"
+
+    async def story() -> None:
+        gates, store = Gates(), open_store(url)
+        one = TaskProcess.of_features(gates.features, store)
+        other = TaskProcess.of_features(gates.features, open_store(url))
+        task_id = await one.begin("work")
+        await gates.begun.wait()
+        assert one.service is not None
+        owner = one.service._open().owner
+        await store.delete(f"task-owner:1:{owner}")  # as if it had been stopped for long
+        failed = await other.until_final(task_id)
+        assert failed["status"] == "failed"
+        gates.open.set()
+        await gates.ended.wait()
+        await one.service.drain(30)
+        assert await other.result("tasks/get", taskId=task_id) == failed
+        await one.close()
+        await other.close()
+
+    run(story)
+
+
+def test_changes_of_two_processes_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'tasks.db'}"
+
+    async def story() -> None:
+        stores = [open_store(url), open_store(url)]
+        tables = [table.TaskTable(store) for store in stores]
+        now = time.time()
+        record = TaskRecord(
+            id="t", caller="", owner=tables[0].owner, created_at=now, updated_at=now,
+            ttl_seconds=60, poll_seconds=1,
+        )  # fmt: skip
+        await tables[0].add(record)
+
+        def answer(number: int) -> Callable[[TaskRecord], TaskRecord]:
+            return lambda it: replace(it, answers={**it.answers, str(number): {}})
+
+        changes = (tables[number % 2].change("t", answer(number)) for number in range(20))
+        await asyncio.gather(*changes)
+        found = await tables[0].find("t")
+        assert found is not None
+        assert found.answers.keys() == {str(number) for number in range(20)}
+        for store in stores:
+            await store.aclose()
 
     run(story)
