@@ -10,7 +10,7 @@ NODE_TOOLS := .cache/node/installed
 OAUTH_TOOLS := .cache/oauth/installed
 PEERS := .cache/peers
 WHEELHOUSE := .cache/wheelhouse/filled
-CLIENTS := $(foreach client,mcp-1.30.0 mcp-2.3.0 fastmcp-4.1.6,$(PEERS)/$(client)/installed.txt)
+CLIENTS := $(foreach client,mcp-1.30.0 mcp-2.3.0 fastmcp-4.1.6 fastmcp-tasks-4.1.4,$(PEERS)/$(client)/installed.txt)
 
 NODE_PACKAGES := node@24 \
 	@modelcontextprotocol/client@2.4.0 \
@@ -32,7 +32,7 @@ OAUTH_PACKAGES := oidc-provider@9.13.3 \
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test test-fast static bench bench-compare bench-instructions bench-telemetry fuzz kills load validate-selftest audit-selftest validate-agreement validate-servers image peers wheelhouse pythons corpus corpus-compare lint-corpus suites judges text-signals docs update-docs update-examples clean
+.PHONY: help demo test test-fast static bench bench-compare bench-instructions bench-telemetry fuzz kills task-kills load validate-selftest audit-selftest validate-agreement validate-servers image peers wheelhouse pythons corpus corpus-compare lint-corpus suites judges text-signals docs update-docs update-examples clean
 .DELETE_ON_ERROR:
 
 help:
@@ -46,6 +46,7 @@ help:
 	@echo 'make bench-telemetry  instructions per call with OpenTelemetry beside those without'
 	@echo 'make load             200 users over two replicas for half an hour, with faults; a table'
 	@echo 'make kills            50 kills of replicas under load: no finished call is lost; a table'
+	@echo 'make task-kills       200 kills of a server with tasks: none is lost or changed; a table'
 	@echo 'make validate-selftest  what mcpgen validate says about each broken and each correct server'
 	@echo 'make validate-agreement  the official suite beside mcpgen validate on everything-mcp and the SDKs; a table'
 	@echo 'make validate-servers  the scores of servers from PyPI and npm, run without network; tables'
@@ -87,6 +88,7 @@ bench: $(INSTALLED) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/inst
 	-@$(BIN)/python tests/benchmarks/run.py
 	-@$(BIN)/python tests/benchmarks/generation.py
 	-@$(BIN)/python tests/benchmarks/suites.py
+	-@$(BIN)/python tests/benchmarks/tasks.py
 	@$(BIN)/python tests/benchmarks/workspace.py
 
 # An input that is worth keeping is copied from .cache/fuzz/ to tests/fuzz/corpus/.
@@ -105,6 +107,10 @@ KILLS ?= 50
 KILLS_SEED ?= 1
 kills: $(TEST_TOOLS)
 	@$(BIN)/python -m tests.kills --kills $(KILLS) --seed $(KILLS_SEED)
+
+TASK_KILLS ?= 200
+task-kills: $(TEST_TOOLS)
+	@$(BIN)/python -m tests.kills.tasks --kills $(TASK_KILLS) --seed $(KILLS_SEED)
 
 # SERVERS selects some by parts of their names: SERVERS='tools. http'.
 validate-selftest: $(TEST_TOOLS) peers
@@ -229,7 +235,7 @@ $(TEST_TOOLS): $(INSTALLED) tests/requirements.txt
 # Programs that nobody here wrote, each in an environment of its own (tests/peers/README.md).
 $(PEERS)/%/installed.txt: tests/peers/install.py | $(INSTALLED)
 	@echo '== install $* as a peer'
-	@$(BIN)/python tests/peers/install.py $(@D) $(subst -,==,$*)
+	@$(BIN)/python tests/peers/install.py $(@D) $$(echo $* | sed 's/-\([0-9.]*\)$$/==\1/')
 	@touch $@
 
 $(NODE_TOOLS): Makefile

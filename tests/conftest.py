@@ -16,6 +16,12 @@ settings.load_profile("untimed")
 os.environ.setdefault("MCPGEN_WATCHDOG_MS", "0")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep what servers store for their user out of the folder of whoever runs the tests."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update",

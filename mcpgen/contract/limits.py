@@ -37,6 +37,8 @@ class Limits:
     client_timeout_seconds: float = 60.0
     question_timeout_seconds: float = 600.0
     drain_timeout_seconds: float = 30.0
+    max_tasks: int = 10_000
+    task_ttl_seconds: float = 86_400.0
 
     # HTTP server
     max_connections: int = 12_000

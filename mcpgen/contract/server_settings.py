@@ -241,6 +241,21 @@ SERVER_SETTINGS: Final = (
         " disconnected.",
         option="--drain-timeout",
     ),
+    _limit(
+        "max_tasks",
+        "calls",
+        1,
+        1_000_000,
+        "Maximum number of tasks that one caller begins within TASK_TTL_SECONDS, and that one"
+        " process runs at a time.",
+    ),
+    _limit(
+        "task_ttl_seconds",
+        "calls",
+        1,
+        30 * _DAY,
+        "How long a task is kept, with its result, from its beginning on.",
+    ),
     ServerSetting(
         "FILE_ROOTS",
         "calls",

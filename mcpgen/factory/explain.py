@@ -97,7 +97,8 @@ class _Explainer:
         joined = {"max_pages": pages.most} if pages else False if is_off else None
         yield self._explain_policy("paginate", joined)
         yield self._explain_policy("confirm", policies.confirm)
-        yield self._explain_policy("poll", msgspec.to_builtins(policies.poll))
+        yield self._explain_policy("poll", msgspec.to_builtins(tool.stated.entry.poll))
+        yield self._explain_policy("task", policies.task or "never")
         entry = tool.stated.entry.result
         yield self._explain_policy("result.select", list(entry.select) if entry else [])
         yield self._explain_policy("result.max_items", policies.max_items)

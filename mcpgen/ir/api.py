@@ -101,6 +101,14 @@ class RequestBody(Struct, frozen=True):
     description: str = ""
 
 
+class ResponseLink(Struct, frozen=True):
+    """A Link Object: what the response says about a call of another operation."""
+
+    operation_id: str  # "" if it has a reference
+    operation_ref: str  # "" if it has an id
+    parameters: Mapping[str, JsonValue]
+
+
 class Response(Struct, frozen=True):
     """A Response Object. `status` is "200", "4XX" or "default"."""
 
@@ -109,6 +117,7 @@ class Response(Struct, frozen=True):
     content: tuple[MediaType, ...]
     at: Place
     headers: tuple[Parameter, ...] = ()
+    links: tuple[ResponseLink, ...] = ()
 
 
 class SecurityScheme(Struct, frozen=True):

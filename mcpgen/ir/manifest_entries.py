@@ -163,7 +163,30 @@ class PollEntry(Entry, frozen=True):
         key("The values that end the wait.", ["done", "failed"]),
     ]
     interval_seconds: Annotated[Seconds, key("The time between two requests.", 2)] = 2.0
-    timeout_seconds: Annotated[Seconds, key("The longest wait.", 60)] = 60.0
+    timeout_seconds: Annotated[
+        Seconds, key("The longest wait. A task waits until its time to live is over.", 60)
+    ] = 60.0
+    operation: Annotated[
+        str,
+        key(
+            "The operation that reads the state, if it is not this one: this one begins a job."
+            " Clients that support tasks wait for the end of the job, and others get the response.",
+            "GET /reports/{reportId}",
+        ),
+    ] = ""
+    arguments: Annotated[
+        dict[str, str],
+        key(
+            "Arguments of `operation` and `cancel`, by name: `$response.body#/pointer`,"
+            " `$response.header.name`, `$inputs.name` or a text. By default, what a link of the"
+            " document says, or the argument of the same name.",
+            {"reportId": "$response.body#/id"},
+        ),
+    ] = field(default_factory=dict)
+    cancel: Annotated[
+        str,
+        key("The operation that cancels the job, for a task that is cancelled.", "cancelReport"),
+    ] = ""
 
 
 class RetryEntry(Entry, frozen=True):
@@ -280,6 +303,16 @@ class OperationEntry(Entry, frozen=True):
             {"until": "status", "values": ["done", "failed"]},
         ),
     ] = None
+    task: Annotated[
+        Literal["", "auto", "required", "never"],
+        key(
+            "Whether a call can become a task (extension `io.modelcontextprotocol/tasks`): `auto`"
+            " for clients that support tasks, `required` to refuse all others. By default `auto`"
+            " where `poll` or the document describes a job, else `never`.",
+            "auto",
+            "never",
+        ),
+    ] = ""
     confirm: Annotated[
         str,
         key(

@@ -108,11 +108,39 @@ class Pagination(Struct, frozen=True):
     most: int = 20  # the most pages of one call
 
 
+class JobCall(Struct, frozen=True):
+    """A call about a job: of the operation that reads its state, or of the one that cancels it.
+
+    Values of `arguments` are `$response.body#/pointer`, `$response.header.name` (of the response
+    that began the job), `$inputs.keyword` (of the call), or literal texts.
+    """
+
+    tool: str
+    arguments: Mapping[str, str]
+
+
+class JobPlan(Struct, frozen=True):
+    """A job that an operation begins, and how its end is recognized.
+
+    If a header `Location` leads to the state, `path` is that of the operation which reads it:
+    "/reports/{reportId}"; the arguments of `status` are then `$path.NAME`, or `$integer.NAME`.
+    """
+
+    status: JobCall
+    until: str
+    values: tuple[JsonValue, ...]
+    interval_seconds: float
+    path: str = ""
+
+
 class ResultPolicies(Struct, frozen=True):
     """Policies of the manifest for a tool: confirmation, polling, limits of results, retries."""
 
     confirm: str = ""  # the question to the user before a request
-    poll: PollEntry | None = None
+    poll: PollEntry | None = None  # of the operation itself
+    task: str = ""  # "auto" or "required" if a call can become a task
+    jobs: tuple[JobPlan, ...] = ()  # the response tells which one it began
+    cancel: JobCall | None = None  # cancels the job, or what is polled
     select: JsonObject = field(default_factory=dict)  # members to keep, nested; {} keeps all
     max_items: int | None = None
     max_bytes: int | None = None

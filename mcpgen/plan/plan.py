@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -32,6 +33,7 @@ from mcpgen.plan.tools.extensions import (
     apply_extensions,
     plan_extension_prompts,
 )
+from mcpgen.plan.tools.jobs import JobPlanning
 from mcpgen.plan.tools.listing import plan_search, plan_toolsets
 from mcpgen.plan.tools.scopes import plan_scopes
 from mcpgen.plan.tools.select import select
@@ -178,9 +180,10 @@ class _Planning:
         aliases = resolve_aliases(tools, self.entries, self.policy, self.problems)
         document_names = naming.find_current_names(names)
         self._report_shortened(naming, {key: names[key] for key in tools if key not in issued})
+        jobs = JobPlanning(tools, self.schemas.responses, self.planning.locate_settings_of)
         return {
             key: replace(
-                tool,
+                self.planning.try_apply(partial(jobs.plan, tool), tool),
                 aliases=aliases.get(tool.name, ()),
                 document_name="" if key in chosen else document_names.get(key, ""),
             )

@@ -14,6 +14,8 @@ from mcpgen.ir.tool_plan import (
     Argument,
     DeclaredPlan,
     EnvironmentVariable,
+    JobCall,
+    JobPlan,
     ResultPolicies,
     ServerPlan,
     ToolGroupPlan,
@@ -59,6 +61,7 @@ def server_contract(plan: ServerPlan) -> JsonObject:
             "revisions": list(plan.revisions),
             "limits": dict(plan.limits),
             "declares": bool(plan.resources or plan.prompts),
+            "tasks": any(tool.policies.task for tool in plan.tools),
             "views": any(tool.view is not None for tool in plan.listed_tools),
             "extras": {extra: list(tools) for extra, tools in plan.extras.items()},
             "authorization": _authorization(plan),
@@ -252,14 +255,42 @@ def _describe_shaping(policies: ResultPolicies) -> JsonObject:
     """Return the policies for calls and results that differ from the defaults."""
     poll: JsonObject = {}
     if policies.poll is not None:
-        poll = {**msgspec.to_builtins(policies.poll), "until": policies.poll.until.split(".")}
+        poll = {
+            "until": policies.poll.until.split("."),
+            "values": list(policies.poll.values),
+            "interval_seconds": policies.poll.interval_seconds,
+            "timeout_seconds": policies.poll.timeout_seconds,
+        }
     result = {
         "select": dict(policies.select),
         "max_items": policies.max_items,
         "max_bytes": policies.max_bytes,
         "rest": policies.rest,
     }
-    return omit_empty({"confirm": policies.confirm, "poll": poll, "result": omit_empty(result)})
+    return omit_empty(
+        {
+            "confirm": policies.confirm,
+            "poll": poll,
+            "task": policies.task,
+            "jobs": [_describe_job(job) for job in policies.jobs],
+            "cancel": _describe_job_call(policies.cancel),
+            "result": omit_empty(result),
+        }
+    )
+
+
+def _describe_job(job: JobPlan) -> JsonObject:
+    return {
+        "status": _describe_job_call(job.status),
+        "until": job.until.split("."),
+        "values": list(job.values),
+        "interval_seconds": job.interval_seconds,
+        **omit_empty({"path": job.path}),
+    }
+
+
+def _describe_job_call(call: JobCall | None) -> JsonObject:
+    return {} if call is None else {"tool": call.tool, "arguments": dict(call.arguments)}
 
 
 def _workflow(workflow: WorkflowPlan) -> JsonObject:

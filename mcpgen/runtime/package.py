@@ -11,6 +11,7 @@ from types import ModuleType
 from mcpgen.contract.limits import DEFAULT_LIMITS, Limits
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.process.log import hide_in_log, locate_error
+from mcpgen.runtime.protocol.jsonrpc import TASKS_EXTENSION
 from mcpgen.runtime.protocol.prepared_list import PreparedList, split_tools
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.protocol.versions import REVISIONS
@@ -273,7 +274,7 @@ class ServerPackage:
             keys, environ, lifetime_seconds=limits.question_timeout_seconds, store=store
         )
         hide_in_log(lambda text: registry.redactor().clean(text))
-        return Dispatcher(
+        dispatcher = Dispatcher(
             tools,
             registry.features,
             state_cipher=state_cipher,
@@ -282,6 +283,13 @@ class ServerPackage:
             redactor=registry.redactor,
             store=store,
         )
+        if self.definition.has_tasks:
+            from mcpgen.runtime.startup.tasks import make_task_service
+
+            dispatcher.task_service = make_task_service(
+                dispatcher, self.definition, self.contract, self.program, environ, limits=limits
+            )
+        return dispatcher
 
     @property
     def has_search(self) -> bool:
@@ -318,6 +326,10 @@ class ServerPackage:
             definition = self.features.extend(definition, self._listing, aliases)
         if self.declared is not None:
             definition = self.declared.extend(definition)
+        if "tasks" in contract or (self.features is not None and self.features.has_tasks):
+            definition = definition.replace(
+                extensions={**definition.extensions, TASKS_EXTENSION: {}}
+            )
         if "skills" in contract or self._has_own_skills:
             definition = self._add_skills(definition)
         if self.features is not None:

@@ -110,3 +110,30 @@ def test_every_module_of_the_runtime_imports_without_the_generators_packages() -
 
     assert {"typer", "yaml", "jinja2"} <= hidden
     assert done.returncode == 0, done.stderr
+
+
+IMPORT_WITHOUT_TASKS = """
+import sys
+import mcpgen.runtime.handlers.features
+import mcpgen.runtime.package
+import mcpgen.runtime.startup.http_service
+import mcpgen.runtime.tools.registry
+import mcpgen.runtime.tools.result_policies
+import mcpgen.runtime.transports.http.server
+import mcpgen.runtime.transports.stdio.loop
+
+print(*(it for it in sys.modules if it.startswith("mcpgen.runtime.ta") or it.endswith(".jobs")))
+"""
+
+
+def test_a_server_without_tasks_imports_nothing_of_them() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT_WITHOUT_TASKS],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        cwd=REPOSITORY,
+    )
+
+    assert done.stdout.strip() == ""

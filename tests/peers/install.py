@@ -1,7 +1,7 @@
 """Installs one outside Python package into its own environment: `install.py DIR NAME==VERSION`.
 
-fastmcp 4.1.6 asks for a certifi that may not be published. It is installed without its
-requirements, which are then installed with that one bound left out.
+fastmcp asks for a certifi that may not be published. It is installed without its requirements,
+which are then installed with that one bound left out.
 """
 
 from __future__ import annotations
@@ -11,6 +11,11 @@ import sys
 import venv
 from pathlib import Path
 
+PARTS = {
+    "fastmcp": ["fastmcp", "fastmcp-slim"],
+    "fastmcp-tasks": ["fastmcp", "fastmcp-slim", "fastmcp-tasks"],
+}
+"""Distributions that are released together."""
 READ_REQUIREMENTS = """
 import sys
 from importlib.metadata import requires
@@ -33,8 +38,8 @@ def install(directory: Path, pin: str) -> None:
     python = directory / "bin" / "python"
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     name, _, version = pin.partition("==")
-    if name == "fastmcp":
-        parts = ["fastmcp", "fastmcp-slim"]
+    if name in PARTS:
+        parts = PARTS[name]
         subprocess.run([*pip, "--no-deps", *(f"{part}=={version}" for part in parts)], check=True)
         listed = subprocess.run(
             [str(python), "-c", READ_REQUIREMENTS, *parts],

@@ -2,7 +2,8 @@
 
 requirements.tsv beside this file has a row for each, with its level, the revisions that have it,
 the section of the specification, the text, and a status: `tested`, or `not applicable` with the
-reason. Rows that begin with K are from the text of the Skills extension (ext-skills, stable).
+reason. Rows that begin with K are from the text of the Skills extension (ext-skills, stable), and
+those that begin with T from that of the Tasks extension (ext-tasks, draft).
 A test names the rows that it checks: `@pytest.mark.requirement("L001", "N002")`.
 """
 
@@ -21,7 +22,8 @@ TESTS = REPOSITORY / "tests"
 MANIFEST = Path(__file__).with_name("requirements.tsv")
 SPECIFICATION = SHARED / "requirements.tsv"
 COUNT = 295
-OF_EXTENSIONS = ("Skills extension: ",)  # begin the sections of rows from other documents
+OF_EXTENSIONS = ("Skills extension: ", "Tasks extension: ")
+"""Begin the sections of rows from other documents."""
 
 
 def rows_of(path: Path) -> dict[str, dict[str, str]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mcpgen.runtime.protocol.jsonrpc import TASKS_EXTENSION
 from mcpgen.runtime.protocol.request import Request
 from mcpgen.runtime.protocol.routing_headers import RoutingHeaders, find_header_rules
 from mcpgen.runtime.protocol.server import ServerProtocol, is_modern
@@ -133,6 +134,20 @@ def test_the_name_header_is_checked_for_prompts_and_resources(
     params: dict[str, Any] = {key: value, "arguments": {"code": "x"}}
     assert post(headers_for(value, method), method, definition(), **params) == (None, 200)
     assert post(headers_for("other", method), method, definition(), **params) == (-32020, 400)
+
+
+@pytest.mark.requirement("T041")
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/update", "tasks/cancel"])
+def test_the_name_header_of_a_task_request_is_the_id_of_the_task(method: str) -> None:
+    extensions = {TASKS_EXTENSION: {}}
+    served = definition(extensions=extensions)
+    meta = META | {CAPABILITIES: {"extensions": extensions}}
+    params: dict[str, Any] = {"taskId": "a", "inputResponses": {}, "_meta": meta}
+    assert post(headers_for("a", method), method, served, **params) == (None, 200)
+    assert post(headers_for("b", method), method, served, **params) == (-32020, 400)
+    headers = headers_for("a", method)
+    del headers["Mcp-Name"]  # as some clients do, and no text requires servers to refuse
+    assert post(headers, method, served, **params) == (None, 200)
 
 
 @pytest.mark.requirement("N048")

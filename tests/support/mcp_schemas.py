@@ -29,6 +29,9 @@ RESULTS = {
     "resources/unsubscribe": "EmptyResult",
     "server/discover": "DiscoverResult",
     "subscriptions/listen": "SubscriptionsListenResult",
+    "tasks/cancel": "CancelTaskResult",
+    "tasks/get": "GetTaskResult",
+    "tasks/update": "UpdateTaskResult",
     "tools/call": "CallToolResult",
     "tools/list": "ListToolsResult",
     **skill_schemas.RESULTS,
@@ -42,8 +45,15 @@ NOTIFICATIONS = {
     "notifications/resources/list_changed": "ResourceListChangedNotification",
     "notifications/resources/updated": "ResourceUpdatedNotification",
     "notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
+    "notifications/tasks": "TaskStatusNotification",
     "notifications/tools/list_changed": "ToolListChangedNotification",
 }
+OF_TASKS = {
+    "CancelTaskResult", "CreateTaskResult", "GetTaskResult",
+    "TaskSubscriptionAcknowledgedNotifications", "TaskStatusNotification", "UpdateTaskResult",
+}  # fmt: skip
+"""Types of the Tasks extension, which has a schema of its own."""
+TASKS_SINCE = "2026-07-28"
 URL_ELICITATION_REQUIRED = -32042
 REQUESTS = {
     "elicitation/create": "ElicitRequest",
@@ -81,6 +91,11 @@ def check_frame(revision: str, frame: dict[str, Any], method: str = "") -> None:
     if "method" in frame:
         kind = (REQUESTS if "id" in frame else NOTIFICATIONS)[frame["method"]]
         assert frame.keys() <= {"jsonrpc", "id", "method", "params"}
+        if kind == "SubscriptionsAcknowledgedNotification" and revision == TASKS_SINCE:
+            frame = copy.deepcopy(frame)
+            honoured = frame["params"]["notifications"]
+            _check(revision, "TaskSubscriptionAcknowledgedNotifications", honoured)
+            honoured.pop("taskIds", None)
         _check(revision, kind, frame)
     elif "error" in frame:
         names = definitions(revision)
@@ -92,8 +107,9 @@ def check_frame(revision: str, frame: dict[str, Any], method: str = "") -> None:
         assert frame.keys() <= {"jsonrpc", "id", "error"}
     else:
         assert frame.keys() == {"jsonrpc", "id", "result"}
-        input_required = frame["result"].get("resultType") == "input_required"
-        kind = "InputRequiredResult" if input_required else RESULTS[method]
+        kind = {"input_required": "InputRequiredResult", "task": "CreateTaskResult"}.get(
+            frame["result"].get("resultType"), RESULTS[method]
+        )
         _check(revision, kind, frame["result"])
 
 
@@ -107,7 +123,8 @@ def _check(revision: str, kind: str, instance: Any) -> None:
 
 @cache
 def _validator(revision: str, kind: str) -> Any:
-    schema = json.loads((FOLDER / revision / "schema.json").read_text("utf-8"))
+    folder = "ext-tasks" if kind in OF_TASKS and revision == TASKS_SINCE else revision
+    schema = json.loads((FOLDER / folder / "schema.json").read_text("utf-8"))
     key = "$defs" if "$defs" in schema else "definitions"
     types = copy.deepcopy({**schema[key], **skill_schemas.TYPES})
     for name in CLOSED & types.keys():

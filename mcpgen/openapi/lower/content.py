@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import OperationRefusedError
-from mcpgen.ir.api import Encoding, MediaType, Operation, Parameter, RequestBody, Response
+from mcpgen.ir.api import (
+    Encoding,
+    MediaType,
+    Operation,
+    Parameter,
+    RequestBody,
+    Response,
+    ResponseLink,
+)
 from mcpgen.jsonschema.references import find_reference, iterate_parts
 from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.openapi.lower.nodes import Node, Source, object_of
@@ -24,6 +32,11 @@ _MEDIA_TYPE = re.compile(  # RFC 9110, section 8.3.1, and the ranges that OpenAP
 )
 
 
+_Lowered = tuple[
+    str, tuple[MediaType, ...], tuple[Parameter, ...], tuple[ResponseLink, ...]
+]  # of a response: description, content, headers, links
+
+
 class ContentLowering:
     """Lowering of request bodies and responses; shared ones are cached by pointer."""
 
@@ -34,7 +47,7 @@ class ContentLowering:
         self._schemas = schemas
         self._parameters = parameters
         self._bodies: dict[str, RequestBody] = {}
-        self._responses: dict[str, tuple[str, tuple[MediaType, ...], tuple[Parameter, ...]]] = {}
+        self._responses: dict[str, _Lowered] = {}
 
     def request_body(self, node: Node) -> RequestBody | None:
         """Lower the Request Body Object at `node`; return None if there is none."""
@@ -94,15 +107,31 @@ class ContentLowering:
                 found.text("description"),
                 self.content(found.child("content")),
                 self._headers(found.child("headers")),
+                self._links(found.child("links")),
             )
-        description, content, headers = self._responses[found.pointer]
+        description, content, headers, links = self._responses[found.pointer]
         return Response(
             status=status,
             description=description,
             content=content,
             at=self._source.at(found.pointer),
             headers=headers,
+            links=links,
         )
+
+    def _links(self, node: Node) -> tuple[ResponseLink, ...]:
+        """Lower the links of a response, by name; those that cannot be followed are left out."""
+        found: list[ResponseLink] = []
+        for _, child in sorted(node.members(), key=lambda member: member[0]):
+            link: Node | None = child
+            if "$ref" in object_of(child.value):
+                link = self._source.try_follow(child, "; the link is not used")
+            if link is not None and isinstance(link.value, dict):
+                parameters = object_of(link.child("parameters").value)
+                found.append(
+                    ResponseLink(link.text("operationId"), link.text("operationRef"), parameters)
+                )
+        return tuple(found)
 
     def content(self, node: Node) -> tuple[MediaType, ...]:
         """Lower the media types of a `content` map; sort them by name."""

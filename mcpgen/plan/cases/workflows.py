@@ -358,7 +358,7 @@ class _Making:
     def _build_step_request(self, step: StepPlan, arguments: JsonObject) -> JsonObject:
         tool = self._tools[step.tool]
         policies = tool.policies
-        if policies.confirm or policies.poll is not None:
+        if policies.confirm or policies.poll is not None or policies.task == "required":
             raise CannotSampleError(f"`{step.id}` waits for a user, or for the API")
         if tool.wire_names or tool.body[1:] or "max_pages" in arguments:
             raise CannotSampleError(f"what `{step.id}` sends depends on more than its arguments")

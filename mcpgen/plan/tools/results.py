@@ -146,8 +146,9 @@ class ResultPolicyPlanning:
             max_concurrent=entry.max_concurrent,
             attempts=None if entry.retry is None else entry.retry.attempts,
         )
-        if entry.poll is not None:
-            self._check_poll(entry.poll)
+        if entry.poll is not None and not entry.poll.operation:
+            self.check_method()
+            self.check_poll(entry.poll)
             policies = replace(policies, poll=entry.poll)
         if entry.result is None:
             return policies
@@ -189,7 +190,12 @@ class ResultPolicyPlanning:
             return f"Smaller pages show the rest, by {names}."
         return "Arguments that ask for less show the rest." if self._arguments else ""
 
-    def _check_poll(self, poll: PollEntry) -> None:
+    def check_method(self) -> None:
+        """Check that the request can be repeated.
+
+        Raises:
+            OperationRefusedError: it changes something.
+        """
         method = self._operation.method
         if method not in SAFE_METHODS:
             raise self._make_refusal(
@@ -197,6 +203,13 @@ class ResultPolicyPlanning:
                 "poll the operation that reads the state",
                 "poll",
             )
+
+    def check_poll(self, poll: PollEntry) -> None:
+        """Check that the responses can have the awaited values.
+
+        Raises:
+            OperationRefusedError: they cannot.
+        """
         if poll.interval_seconds >= poll.timeout_seconds:
             raise self._make_refusal(
                 "the first wait would be over after the timeout",

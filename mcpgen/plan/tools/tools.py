@@ -150,7 +150,7 @@ class ToolPlanning:
         entries = effective.entry.parameters
         places = find_argument_places(operation, self._schemas.requests) if entries else {}
         stated = {places[name] for name in entries if name in places}
-        found = self._try_apply(apply, OverriddenOperation(operation, operation))
+        found = self.try_apply(apply, OverriddenOperation(operation, operation))
         return self._with_headers(self._without_steering(found, operation, entries), stated)
 
     def _without_steering(
@@ -173,7 +173,7 @@ class ToolPlanning:
             self._headers[source] = plan_default_headers(self._policy, source)
         headers = self._headers[source]
         requests = self._schemas.requests
-        return self._try_apply(
+        return self.try_apply(
             lambda: apply_default_headers(adjusted, headers, stated, requests), adjusted
         )
 
@@ -192,7 +192,7 @@ class ToolPlanning:
             return apply_idempotency_key(adjusted, effective, kept, published, requests, at)
 
         unchanged: tuple[OverriddenOperation, KeyHeader | None] = (adjusted, None)
-        adjusted, key_header = self._try_apply(with_key, unchanged)
+        adjusted, key_header = self.try_apply(with_key, unchanged)
         if key_header is not None:
             self._key_headers.append(key_header)
         return adjusted
@@ -215,7 +215,7 @@ class ToolPlanning:
             )
             return pages, policies
 
-        return self._try_apply(plan_policies, (described, ResultPolicies()))
+        return self.try_apply(plan_policies, (described, ResultPolicies()))
 
     def _plan_view(
         self,
@@ -225,11 +225,11 @@ class ToolPlanning:
         result_key: str,
     ) -> ViewPlan | None:
         responses, at = self._schemas.responses, self._locate_settings(effective)
-        return self._try_apply(
+        return self.try_apply(
             lambda: plan_view(operation, effective, policies, result_key, responses, at), None
         )
 
-    def _try_apply(self, take_over: Callable[[], T], otherwise: T) -> T:
+    def try_apply(self, take_over: Callable[[], T], otherwise: T) -> T:
         """Return the result of `take_over`; report why the operation was refused, if it was."""
         try:
             return take_over()
@@ -242,6 +242,10 @@ class ToolPlanning:
                 help=refused.help,
             )
             return otherwise
+
+    def locate_settings_of(self, tool: ToolPlan) -> At:
+        """Return a function that locates the settings of a tool in the manifest."""
+        return self._locate_settings(tool.stated)
 
     def _locate_settings(self, effective: EffectiveEntry) -> At:
         """Return a function that locates a setting of an operation in the manifest."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from mcpgen.runtime.content import JsonObject, ModelMessage, Text, ToolResult
-from mcpgen.runtime.errors import ToolError
+from mcpgen.runtime.errors import ClientCannotError, ToolError
 from mcpgen.runtime.handlers.client_answers import Elicited, check_answer, read_elicitation
 from mcpgen.runtime.protocol.client_requests import check_client_can, check_form
-from mcpgen.runtime.protocol.jsonrpc import LOG_LEVELS
+from mcpgen.runtime.protocol.jsonrpc import LOG_LEVELS, TASKS_EXTENSION
 from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.request import Request
 from mcpgen.runtime.protocol.shapes import shape_model_messages
@@ -53,6 +53,73 @@ class Host(Protocol):
         self, call: Request, method: str, params: JsonObject, timeout_seconds: float | None
     ) -> asyncio.Future[JsonObject]:
         """Send a request to a legacy client; the future receives its result or a ToolError."""
+
+
+class Task:
+    """The task of a call (`ctx.task`); this one is of a call that cannot become a task.
+
+    A handler whose work is long calls `begin` when that work starts. If the client supports
+    tasks, it gets a task for its answer and asks for the result later; otherwise `begin` does
+    nothing, and the client waits. The handler need not know which.
+    """
+
+    is_supported = False
+    """Whether this call can become a task: server and client both support them."""
+    resumed_state: JsonObject | None = None
+    """State of the job that a process continues after another one has ended; None in all other
+    calls. Policies of generated tools use it."""
+    is_cancelled = False
+    """Whether the client has cancelled the task: the handler then gets `CancelledError`."""
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether the client got the task instead of a result."""
+        return False
+
+    @property
+    def id(self) -> str:
+        """The task's id; "" before it begins."""
+        return ""
+
+    async def begin(
+        self,
+        message: str = "",
+        *,
+        poll_seconds: float = 1.0,
+        job_state: JsonObject | None = None,
+    ) -> None:
+        """Answer the call with a task; what follows belongs to the task.
+
+        Until then questions to the user are part of the call, and afterwards of the task. Do not
+        change anything before, unless it may be repeated: a client that answers questions calls
+        again. `message` is the first status message, and `poll_seconds` how often the client
+        should ask. With `job_state`, another process can continue the call: policies of generated
+        tools use it.
+
+        Raises:
+            ToolError: there are too many tasks.
+            StoreUnavailableError: the task cannot be stored.
+        """
+
+    def require(self, tool: str) -> None:
+        """Check that this call can become a task.
+
+        Raises:
+            ClientCannotError: it cannot.
+        """
+        if not self.is_supported:
+            raise ClientCannotError(
+                f"`{tool}` runs as a task only, and this client did not declare the extension"
+                f" `{TASKS_EXTENSION}`",
+                {"extensions": {TASKS_EXTENSION: {}}},
+            )
+
+    def report(self, message: str) -> None:
+        """Set the status message of the task, which the user or the model may see."""
+
+    async def ask(self, requests: dict[str, JsonObject]) -> dict[str, JsonObject]:
+        """Show requests to the client with the task; return its answers by the same keys."""
+        raise NotImplementedError
 
 
 class UrlRequiredError(BaseException):
@@ -137,6 +204,9 @@ class Context:
     """Timeout of the next requests to the client; None for 60 seconds. It does not apply to clients
     of 2026-07-28, which answer by calling again."""
 
+    task: Task = Task()
+    """The task that this call can become, for work that takes long."""
+
     attempts: int | None = None
     """Maximum attempts of a repeatable request; None for the number in the tool's contract."""
 
@@ -162,6 +232,11 @@ class Context:
         self._scope = scope  # "" but in a call within the call: "fill-1/"
 
     @property
+    def is_nested(self) -> bool:
+        """Whether another tool made this call."""
+        return bool(self._scope)
+
+    @property
     def principal(self) -> str:
         """The principal that the transport authenticated; "" without authentication."""
         return self._call.principal
@@ -169,11 +244,14 @@ class Context:
     def report_progress(
         self, progress: float, total: float | None = None, message: str = ""
     ) -> None:
-        """Report progress to the client, if it requested that.
+        """Report progress to the client, if it requested that, or in the message of the task.
 
         Each `progress` must be greater than the one before. Reports above the rate limit are
         dropped, and so are those of a tool that another tool called.
         """
+        if self.task.is_begun:
+            self.task.report(message or _describe_progress(progress, total))
+            return
         is_wanted = self._call.progress_token is not None and not self._scope
         if is_wanted and self._may_notify():
             self._call.report_progress(progress, total, message)
@@ -242,6 +320,8 @@ class Context:
             ToolError: the user declined.
         """
         call, request = self._call, self._prepare(ask_url(message, url, elicitation_id))
+        if self.task.is_begun:
+            raise ToolError(f"{message} The user must visit {url} first: call again after that.")
         if not call.revision.is_modern:
             raise UrlRequiredError(request["params"])
         key = self._scope + self._make_key(key, request["method"])
@@ -289,7 +369,9 @@ class Context:
             ProtocolError: an answer does not match its request.
         """
         shaped = {f"{self._scope}{key}": self._prepare(it) for key, it in requests.items()}
-        if self._call.revision.is_modern:
+        if self.task.is_begun:
+            answers = await self.task.ask(shaped)
+        elif self._call.revision.is_modern:
             answers = self._collect_answers(shaped)
         else:
             answers = await self._ask_legacy_client(shaped)
@@ -377,7 +459,9 @@ class Context:
         if self._scope.count("/") >= MAX_NESTING:
             raise ToolError(f"Tools call each other more than {MAX_NESTING} deep.")
         state = {"answers": self._used, "state": self.state.get(f"{scope}/", {})}
-        return Context(self._call, self._host, self._flush, state, f"{self._scope}{scope}/")
+        inner = Context(self._call, self._host, self._flush, state, f"{self._scope}{scope}/")
+        inner.task = self.task
+        return inner
 
     def _prepare(self, request: ClientRequest) -> JsonObject:
         """Convert a request to the shape of this revision.
@@ -403,3 +487,7 @@ class Context:
         if revision.is_modern:
             params.pop("elicitationId", None)  # the answer comes with the same call
         return {"method": request.method, "params": params}
+
+
+def _describe_progress(progress: float, total: float | None) -> str:
+    return f"{progress:g}" if total is None else f"{progress:g} of {total:g}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from contextvars import copy_context
@@ -29,9 +30,10 @@ from mcpgen.runtime.process.caller_secrets import mask_secrets_of
 from mcpgen.runtime.process.log import describe_error, log
 from mcpgen.runtime.process.memory_budget import decoding_budget
 from mcpgen.runtime.process.output_screen import OutputScreen
+from mcpgen.runtime.protocol.client_requests import declares_extension
 from mcpgen.runtime.protocol.connection import ClientConnection
 from mcpgen.runtime.protocol.events import ClientAnswer, Event, RequestCancelled
-from mcpgen.runtime.protocol.jsonrpc import METHOD_NOT_FOUND
+from mcpgen.runtime.protocol.jsonrpc import METHOD_NOT_FOUND, TASKS_EXTENSION
 from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.request import Request
 from mcpgen.runtime.protocol.server import ServerProtocol
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from mcpgen.runtime.handlers.features import Features
     from mcpgen.runtime.handlers.rate_limit import RateLimiter
     from mcpgen.runtime.state.store import Store
+    from mcpgen.runtime.tasks.service import TaskService
 
 
 class IsolatedWork:
@@ -89,6 +92,10 @@ _REPORTED_ERRORS: Final = (
     UnknownToolError,
 )
 
+_TASK_METHODS: Final = frozenset(
+    {"subscriptions/listen", "tasks/cancel", "tasks/get", "tasks/update"}
+)
+
 Flush = Callable[[], None]
 
 
@@ -115,7 +122,8 @@ class Dispatcher:
         self.tools = tools
         self._features = features
         self._cipher = state_cipher or KeyRingCipher.from_environment("", {})
-        self._screen = OutputScreen(redactor or (lambda: NO_SECRETS))
+        self.screen = OutputScreen(redactor or (lambda: NO_SECRETS))
+        self.task_service: TaskService | None = None  # of a server that declares the extension
         self._peers: dict[ServerProtocol, Flush] = {}
         self.announce_elsewhere: Callable[[Change], None] | None = None  # to other processes
         self.limits = limits
@@ -181,6 +189,17 @@ class Dispatcher:
             protocol.announce(change)
             flush()
 
+    def announce_task(self, task: JsonObject) -> None:
+        """Notify the connections of this process that listen to a task of its present state."""
+        for protocol, flush in list(self._peers.items()):
+            if protocol.announce_task(task):
+                flush()
+
+    @property
+    def has_task_listeners(self) -> bool:
+        """Whether a connection of this process listens to tasks."""
+        return any(protocol.listens_to_tasks for protocol in self._peers)
+
     def finish_elicitation(self, elicitation_id: str) -> None:
         """Notify clients that the user has finished an elicitation at a URL (2025-11-25)."""
         self.announce(Change("elicitation", elicitation_id))
@@ -195,8 +214,12 @@ class Dispatcher:
         """Wait until no handler is running; return False after the timeout."""
         if self._ready:
             await asyncio.sleep(0)  # they begin, and each one that waits has its task
+        begun = time.monotonic()
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=timeout_seconds)
+        if self.task_service is not None:
+            remaining = max(timeout_seconds - (time.monotonic() - begun), 0.0)
+            return await self.task_service.drain(remaining) and not self._tasks
         return not self._tasks
 
     async def aclose(self) -> None:
@@ -209,6 +232,8 @@ class Dispatcher:
             self._stop(request, task)
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=STOP_SECONDS)
+        if self.task_service is not None:
+            await self.task_service.aclose()
         await self.tools.aclose()
         if self.store is not None:
             await self.store.aclose()
@@ -240,7 +265,7 @@ class Dispatcher:
         self._ready.clear()
 
     async def _run(self, request: Request, flush: Flush) -> None:
-        request.screen = self._screen
+        request.screen = self.screen
         if request.access is not None:
             mask_secrets_of(request.access)
         try:
@@ -249,9 +274,9 @@ class Dispatcher:
             context = Context(request, self, flush, state)
             try:
                 refusal = None
-                if self.rate_limiter is not None:
+                if self.rate_limiter is not None and request.method not in _TASK_METHODS:
                     refusal = await self.rate_limiter.find_refusal(request)
-                result = refusal or await self._find_handler(request, context)
+                result = refusal or await self._find_handler(request, context, flush)
             except InputRequiredError as needed:
                 self._require_input(request, needed, context)
             except UrlRequiredError as needed:
@@ -295,13 +320,41 @@ class Dispatcher:
         else:
             request.require_input(needed.requests, state)
 
-    def _find_handler(self, request: Request, context: Context) -> Awaitable[object]:
+    def call_tool(self, request: Request, context: Context) -> Coroutine[Any, Any, ToolResult]:
+        """Run the tool that a `tools/call` names."""
         params, features = request.params, self._features
+        name, arguments = params["name"], params.get("arguments", {})
+        if features is not None and features.has_tool(name):
+            return features.call_tool(name, arguments, context)
+        return self.tools.call(name, arguments, context)
+
+    def respond(self, request: Request, ended: asyncio.Task[object]) -> None:
+        """Respond with what became of a handler that ran as a task."""
+        error = asyncio.CancelledError() if ended.cancelled() else ended.exception()
+        if error is None or isinstance(error, InputRequiredError):
+            text = "This call requires input of the user that cannot be given to a task."
+            refusal = ToolResult((Text(text),), is_error=True)
+            try:
+                request.succeed(ended.result() if error is None else refusal)
+            except (TypeError, ValueError, OverflowError, RecursionError) as unspeakable:
+                _fail_internally(request, unspeakable)
+        elif isinstance(error, _REPORTED_ERRORS):
+            _fail(request, error)
+        else:
+            _fail_internally(request, error)
+
+    def _find_handler(self, request: Request, context: Context, flush: Flush) -> Awaitable[object]:
+        params, features, tasks = request.params, self._features, self.task_service
         if request.method == "tools/call":
-            name, arguments = params["name"], params.get("arguments", {})
-            if features is not None and features.has_tool(name):
-                return features.call_tool(name, arguments, context)
-            return self.tools.call(name, arguments, context)
+            call = self.call_tool(request, context)
+            if tasks is not None and (
+                request.revision.is_modern
+                and declares_extension(request.client_capabilities, TASKS_EXTENSION)
+            ):
+                return tasks.run_call(request, context, flush, call)
+            return call
+        if tasks is not None and request.method in _TASK_METHODS:
+            return tasks.answer(request, flush)
         if features is None:
             if request.method == "resources/read":  # a server with no other resources than skills
                 raise ResourceNotFoundError(params["uri"])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cached_property
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from msgspec import to_builtins
 
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from mcpgen.runtime.handlers.context import Context
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+TaskMode: TypeAlias = Literal["auto", "required", "never"]
+_TASK_MODES: Final = ("auto", "required", "never")
 _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _CONTENT: Final = (Text, Image, Audio, EmbeddedResource, ResourceLink)
 
@@ -83,8 +85,9 @@ class _Template(_Feature):
 
 
 class _Tool(_Feature):
-    def __init__(self, listed: JsonObject, function: Callable[..., Any]) -> None:
+    def __init__(self, listed: JsonObject, function: Callable[..., Any], task: str) -> None:
         super().__init__(listed, function)
+        self.task = task
         if "inputSchema" not in self.listed:
             self.listed["inputSchema"] = self.signature.make_input_schema()
         self.result_key = ""
@@ -187,10 +190,13 @@ class Features:
         output_schema: JsonObject | None = None,
         annotations: JsonObject | None = None,
         meta: JsonObject | None = None,
+        task: TaskMode = "never",
     ) -> Callable[[Function], Function]:
         """Make the decorated function a tool; its schemas come from its types if not given.
 
         Schemas that are given are JSON Schema 2020-12, or draft-07 if their `$schema` says so.
+        `task` states whether the tool calls `ctx.task.begin`; with "required", clients that do not
+        support tasks are refused.
         """
         _check_called(name, "tool()")
 
@@ -208,7 +214,12 @@ class Features:
                 raise ConfigurationError(
                     f"{listed['name']!r} is no valid tool name: use 1 to 64 of A-Z a-z 0-9 _ . -"
                 )
-            _add(self._tools, listed["name"], _Tool(listed, function), "tool")
+            if task not in _TASK_MODES:
+                raise ConfigurationError(
+                    f"{locate_source(function)}: invalid task={task!r}: use one of "
+                    f"{', '.join(map(repr, _TASK_MODES))}"
+                )
+            _add(self._tools, listed["name"], _Tool(listed, function, task), "tool")
             return function
 
         return register
@@ -388,6 +399,11 @@ class Features:
         """Return whether a function completes this argument of a prompt or template."""
         return (owner, argument) in self._completions
 
+    @property
+    def has_tasks(self) -> bool:
+        """Whether a tool here can become a task."""
+        return any(tool.task != "never" for tool in self._tools.values())
+
     def has_tool(self, name: str) -> bool:
         """Return whether this is a hand-written tool."""
         return name in self._tools
@@ -399,6 +415,8 @@ class Features:
             InvalidArgumentsError: the arguments break the schema.
         """
         tool = self._tools[name]
+        if tool.task == "required":
+            context.task.require(name)
         keywords = tool.check_arguments(arguments)
         try:
             return tool.check_result(_make_tool_result(await tool.run(context, **keywords), tool))

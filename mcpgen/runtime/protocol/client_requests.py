@@ -45,6 +45,25 @@ def check_client_can(
         _check_tools(revision, declared)
 
 
+def declares_extension(capabilities: JsonObject, extension: str) -> bool:
+    """Return whether a client declared an extension; its settings are an object."""
+    extensions = capabilities.get("extensions")
+    return type(extensions) is dict and type(extensions.get(extension)) is dict
+
+
+def check_extension(capabilities: JsonObject, extension: str) -> None:
+    """Check that the client declared an extension.
+
+    Raises:
+        ClientCannotError: it did not; `required` contains the extension.
+    """
+    if not declares_extension(capabilities, extension):
+        raise ClientCannotError(
+            f"this client did not declare the extension `{extension}`",
+            {"extensions": {extension: {}}},
+        )
+
+
 def check_form(schema: JsonObject, revision: Revision) -> None:
     """Check that this revision supports every field of a form.
 

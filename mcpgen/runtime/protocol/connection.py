@@ -137,6 +137,23 @@ class ClientConnection:
                 "notifications/cancelled", {"requestId": request_id, "reason": reason}, stream
             )
 
+    @property
+    def listens_to_tasks(self) -> bool:
+        """Whether the client listens to tasks."""
+        return any("taskIds" in it.notifications for it in self.subscriptions.values())
+
+    def announce_task(self, task: JsonObject) -> bool:
+        """Send a task to each stream that listens to it; return whether there is one."""
+        listening = [
+            it
+            for it in self.subscriptions.values()
+            if task["taskId"] in it.notifications.get("taskIds", ())
+        ]
+        for each in listening:
+            params = {"_meta": {SUBSCRIPTION_ID: each.id}, **task}
+            self.notify("notifications/tasks", params, each.stream)
+        return bool(listening)
+
     def subscribe(self, subscription: Subscription) -> None:
         """Keep a `subscriptions/listen` request open, and acknowledge its filter."""
         self.subscriptions[subscription.id] = subscription

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from mcpgen.runtime.errors import ProtocolError
+from mcpgen.runtime.errors import ClientCannotError, ProtocolError
+from mcpgen.runtime.protocol.client_requests import check_extension
 from mcpgen.runtime.protocol.jsonrpc import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     LOG_LEVELS,
+    MISSING_CLIENT_CAPABILITY,
+    TASKS_EXTENSION,
     JsonObject,
 )
-from mcpgen.runtime.protocol.messages import Subscription
 from mcpgen.runtime.protocol.prepared_list import PreparedList
 from mcpgen.runtime.protocol.request import Request
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
@@ -167,7 +169,7 @@ def _unsubscribe(request: Request) -> None:
     request.answer({})
 
 
-def _listen(request: Request) -> None:
+def _listen(request: Request) -> bool:
     definition = request.connection.definition
     if len(request.connection.subscriptions) >= MAX_LISTENS:
         raise ProtocolError(
@@ -196,10 +198,43 @@ def _listen(request: Request) -> None:
         )
     if uris and definition.has_subscriptions:
         honoured["resourceSubscriptions"] = uris
-    request.connection.subscribe(Subscription(request.id, request.stream, honoured))
-    if request.observation is not None:  # it stays open until the client or the server ends it
-        request.observation.note_success()
-        request.observation.end(request)
+    if definition.has_tasks and "taskIds" in requested:
+        request.requested_notifications = honoured | {"taskIds": _read_task_ids(request)}
+        return True  # only the store knows which of the tasks belong to this client
+    request.listen(honoured)
+    return False
+
+
+def _read_task_ids(request: Request) -> list[str]:
+    _check_declares_tasks(request)
+    ids = request.params["notifications"]["taskIds"]
+    if type(ids) is not list or not all(type(it) is str for it in ids):
+        raise ProtocolError(INVALID_PARAMS, "`notifications.taskIds` must be an array of strings")
+    if len(ids) > MAX_SUBSCRIPTIONS or any(len(it) > MAX_URI_CHARACTERS for it in ids):
+        raise ProtocolError(
+            INVALID_PARAMS,
+            f"`notifications.taskIds` is too large: expected at most {MAX_SUBSCRIPTIONS} ids",
+        )
+    return ids
+
+
+def _serve_task(request: Request) -> bool:
+    """Check `tasks/get`, `tasks/update` or `tasks/cancel` (Tasks extension)."""
+    _check_declares_tasks(request)
+    _require_string(request.params, "taskId")
+    if request.method == "tasks/update":
+        if "inputResponses" not in request.params:
+            raise ProtocolError(INVALID_PARAMS, "missing `inputResponses`")
+        _read_input(request)
+    return True
+
+
+def _check_declares_tasks(request: Request) -> None:
+    try:
+        check_extension(request.client_capabilities, TASKS_EXTENSION)
+    except ClientCannotError as error:
+        required = {"requiredCapabilities": error.required}
+        raise ProtocolError(MISSING_CLIENT_CAPABILITY, str(error), required) from None
 
 
 def _call_tool(request: Request) -> bool:
@@ -338,7 +373,10 @@ _METHODS: Final[dict[str, tuple[Method, tuple[str, ...]]]] = {
     "server/discover": (_discover, ()),
     "skills/get": (_get_skill, ("skills",)),
     "skills/list": (_make_list_method("skills"), ("skills",)),
-    "subscriptions/listen": (_listen, ("changing_lists", "has_subscriptions")),
+    "subscriptions/listen": (_listen, ("changing_lists", "has_subscriptions", "has_tasks")),
+    "tasks/cancel": (_serve_task, ("has_tasks",)),
+    "tasks/get": (_serve_task, ("has_tasks",)),
+    "tasks/update": (_serve_task, ("has_tasks",)),
     "tools/call": (_call_tool, ("tools",)),
     "tools/list": (_make_list_method("tools"), ("tools",)),
 }

@@ -28,7 +28,7 @@ from mcpgen.runtime.protocol.jsonrpc import (
     error_message,
     http_status,
 )
-from mcpgen.runtime.protocol.messages import Batch, Outgoing, Stream
+from mcpgen.runtime.protocol.messages import Batch, Outgoing, Stream, Subscription
 from mcpgen.runtime.protocol.versions import Revision
 
 TYPE_CHECKING = False
@@ -68,6 +68,7 @@ class Request:
         "params",
         "progress_token",
         "request_state",
+        "requested_notifications",
         "revision",
         "screen",
         "stream",
@@ -96,6 +97,7 @@ class Request:
         self.last_progress = _NO_PROGRESS
         self.input_responses: JsonObject = {}  # modern: answers to `require_input`
         self.request_state = ""  # modern: as the client returned it; untrusted
+        self.requested_notifications: JsonObject = {}  # of a listen whose tasks are not checked
         self.batch: Batch | None = None
         self.is_open = True
         self.observation: Observation | None = None  # None without telemetry
@@ -265,6 +267,14 @@ class Request:
         if self.is_open and self.stream is not None and self.revision.has_sse_polling:
             # Empty: the transport closes the HTTP connection, and the stream stays open.
             self.connection.outbox.append(Outgoing(b"", self.stream))
+
+    def listen(self, notifications: JsonObject) -> None:
+        """Keep this `subscriptions/listen` open for these notifications, and acknowledge them."""
+        if self.is_open:
+            if self.observation is not None:
+                self.observation.note_success()
+            self.close()
+            self.connection.subscribe(Subscription(self.id, self.stream, notifications))
 
     def ask_client(self, method: str, params: JsonObject) -> RequestId:
         """Send a request to a legacy client; return the id that its `ClientAnswer` will have.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from mcpgen.runtime.protocol.jsonrpc import SERVER_INFO, JsonObject
+from mcpgen.runtime.protocol.jsonrpc import SERVER_INFO, TASKS_EXTENSION, JsonObject
 from mcpgen.runtime.protocol.prepared_list import PreparedList
 from mcpgen.runtime.protocol.versions import REVISIONS, Revision
 
@@ -121,6 +121,11 @@ class ServerDefinition:
     def legacy(self) -> tuple[Revision, ...]:
         """The supported revisions with a handshake, newest first."""
         return tuple(revision for revision in self.revisions if not revision.is_modern)
+
+    @property
+    def has_tasks(self) -> bool:
+        """Whether the server declares the Tasks extension."""
+        return TASKS_EXTENSION in self.extensions
 
     @property
     def version_names(self) -> list[str]:

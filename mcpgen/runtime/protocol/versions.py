@@ -25,7 +25,7 @@ class Revision:
     name: str
     is_modern: bool  # stateless, 2026-07-28 on; the others open a session by `initialize`
     request_methods: frozenset[str]
-    extension_methods: frozenset[str]  # of the extensions that this server implements
+    extension_methods: frozenset[str]  # of a server that declares their extension
     server_capabilities: frozenset[str]
     tool_keys: frozenset[str]
     resource_keys: frozenset[str]
@@ -154,7 +154,16 @@ REVISION_2026_07_28: Final = Revision(
     request_methods=REVISION_2025_11_25.request_methods
     - {"initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"}
     | {"server/discover", "subscriptions/listen"},
-    extension_methods=frozenset({"resources/directory/read", "skills/get", "skills/list"}),
+    extension_methods=frozenset(
+        {
+            "resources/directory/read",
+            "skills/get",
+            "skills/list",
+            "tasks/cancel",
+            "tasks/get",
+            "tasks/update",
+        }
+    ),
     server_capabilities=REVISION_2025_11_25.server_capabilities - {"tasks"} | {"extensions"},
     tool_keys=REVISION_2025_11_25.tool_keys - {"execution"},
     skill_keys=frozenset({"uri", "frontmatter", "resources"}),

@@ -49,6 +49,8 @@ class HttpService:
         store = package.open_store()
         connect = _load_connect(package, store)
         dispatcher = package.make_dispatcher(store=store, connect=connect)
+        if dispatcher.task_service is not None:
+            dispatcher.task_service.start()
         replica = None if store is None else await _join_replicas(store)
         app = StreamableHttp(
             package.definition,

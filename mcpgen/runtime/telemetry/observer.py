@@ -59,7 +59,7 @@ _METHODS: Final = frozenset(
         "notifications/progress",
         "notifications/roots/list_changed",
     }
-).union(*(revision.request_methods for revision in REVISIONS))
+).union(*(revision.request_methods | revision.extension_methods for revision in REVISIONS))
 _RESOURCE_METHODS: Final = frozenset(
     {"resources/read", "resources/subscribe", "resources/unsubscribe"}
 )

@@ -14,15 +14,18 @@ from msgspec import Struct, convert
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ClientCannotError, ToolError
 from mcpgen.runtime.protocol.jsonrpc import encode_json
-from mcpgen.runtime.tools.projection import cut_to_bytes
+from mcpgen.runtime.tools.states import (
+    MAX_FAILURES,
+    describe_state,
+    find_member,
+    is_same,
+    is_temporary,
+)
 
 if TYPE_CHECKING:
     from mcpgen.runtime.handlers.context import Context
     from mcpgen.runtime.tools.tool import Handler
     from mcpgen.runtime.upstream.client import Environment
-
-
-_MAX_SHOWN: Final = 200  # characters of a state that is waited on
 
 
 class Polling(Struct, frozen=True):
@@ -32,6 +35,7 @@ class Polling(Struct, frozen=True):
     values: tuple[Any, ...]
     interval_seconds: float
     timeout_seconds: float
+    begins_task: bool = False
 
     async def call(
         self, handler: Handler, environment: Environment, ctx: Context, /, **keywords: Any
@@ -41,36 +45,38 @@ class Polling(Struct, frozen=True):
         Each response without an awaited value is reported to the client as progress, and a timeout
         to the model.
         """
-        begun = environment.clock()
+        begun, failures = environment.clock(), 0
         while True:
             ctx.api.notes = ()  # what was said of an earlier answer
-            value = await handler(ctx, **keywords)
-            found = self._find_member(ctx.api.last_value if value is None else value)
-            if any(_is_same(found, awaited) for awaited in self.values):
+            try:
+                value = await handler(ctx, **keywords)
+            except ToolError as error:
+                failures += 1
+                if not (self.begins_task and ctx.task.is_begun and is_temporary(error)):
+                    raise
+                if failures >= MAX_FAILURES:
+                    raise
+                ctx.task.report(f"The state is unknown: {error}")
+                await environment.sleep(self.interval_seconds)
+                continue
+            failures = 0
+            body = ctx.api.last_value if value is None else value
+            found = find_member(self.until, body)
+            if any(is_same(found, awaited) for awaited in self.values):
                 return value
             waited = environment.clock() - begun
-            state = f"`{'.'.join(self.until)}` is {_shorten(found)}"
+            state = describe_state(self.until, body)
+            if self.begins_task and not ctx.is_nested and ctx.task.is_supported:
+                await ctx.task.begin(state, poll_seconds=self.interval_seconds, job_state={})
+                ctx.task.report(state)
+                await environment.sleep(self.interval_seconds)
+                continue  # until the time to live of the task is over
             if waited + self.interval_seconds > self.timeout_seconds:
                 still = f"{state} still, after {waited:.0f} seconds. The same call waits on."
                 ctx.api.notes = (*ctx.api.notes, still)
                 return value
             ctx.report_progress(waited, self.timeout_seconds, state)
             await environment.sleep(self.interval_seconds)
-
-    def _find_member(self, value: Any) -> Any:
-        for name in self.until:
-            value = value.get(name) if isinstance(value, dict) else None
-        return value
-
-
-def _shorten(value: Any) -> str:
-    text = encode_json(cut_to_bytes(value, _MAX_SHOWN).value).decode()
-    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    """Return whether two JSON values are equal; `true` is not 1."""
-    return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)
 
 
 _NOTHING_TO_FILL_IN: Final[JsonObject] = {"type": "object", "properties": {}}
@@ -82,7 +88,12 @@ def apply_policies(
 ) -> Handler:
     """Wrap a handler in the policies of its contract."""
     if "poll" in entry:
-        handler = partial(convert(entry["poll"], Polling).call, handler, environment)
+        polling = {**entry["poll"], "begins_task": "task" in entry}
+        handler = partial(convert(polling, Polling).call, handler, environment)
+    if "task" in entry:
+        from mcpgen.runtime.tools.jobs import TaskPolicy  # few tools need it
+
+        handler = partial(convert(entry, TaskPolicy).call, handler, tool, environment)
     if "confirm" in entry:
         handler = _add_confirmation(handler, tool, entry["confirm"])
     return handler
@@ -92,6 +103,8 @@ def _add_confirmation(handler: Handler, tool: str, question: str) -> Handler:
     """Ask the user for confirmation before anything is sent."""
 
     async def confirm_and_call(ctx: Context, **keywords: Any) -> Any:
+        if ctx.task.resumed_state is not None:  # the user has agreed before
+            return await handler(ctx, **keywords)
         text = encode_json(keywords).decode()
         rest = "…" if len(text) > _SHOWN_ARGUMENTS else ""
         message = f"{question}\n\n{tool} {text[:_SHOWN_ARGUMENTS]}{rest}"

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.protocol.routing_headers import NAMED_BY
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -204,8 +205,8 @@ def build_routing_headers(message: JsonObject) -> dict[str, str]:
     if revision is None:
         return {}
     headers = {"MCP-Protocol-Version": revision, "Mcp-Method": message["method"]}
-    name = params.get("uri" if message["method"] == "resources/read" else "name")
-    if name is not None and message["method"] in {"prompts/get", "resources/read", "tools/call"}:
+    name = params.get(NAMED_BY.get(message["method"], ""))
+    if name is not None:
         headers["Mcp-Name"] = _encode_header_value(name)
     return headers
 

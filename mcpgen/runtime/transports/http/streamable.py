@@ -337,7 +337,9 @@ class StreamableHttp:
             answer_later = partial(self._answer_later, exchange, stream)
             await self._calls.run(protocol, events, stream, stream.flush, answer_later)
             later = stream.stop_watch()
-            if later is not None:
+            if later is not None and protocol.subscriptions:  # it listens to tasks
+                await self._listen(exchange, later, partial(self._end_subscription, stream))
+            elif later is not None:
                 await later
             elif stream.reply:
                 if not exchange.try_reply(stream.reply_status, stream.reply):

@@ -1,0 +1,1 @@
+"""Tasks: tool calls that outlive their request (extension `io.modelcontextprotocol/tasks`)."""
