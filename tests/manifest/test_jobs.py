@@ -186,7 +186,7 @@ def test_a_server_without_tasks_declares_nothing(project: Project) -> None:
     async def without() -> None:
         process = project.start(Api())
         discovered = await process.result("server/discover")
-        assert "extensions" not in discovered["capabilities"]
+        assert TASKS_EXTENSION not in discovered["capabilities"].get("extensions", {})
         for method in ("tasks/get", "tasks/update", "tasks/cancel"):
             assert (await process.error(method, taskId="x"))["code"] == -32601
         await process.close()
