@@ -26,7 +26,7 @@ HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 LEGACY, MODERN = HANDSHAKES[-1], "2026-07-28"
 WEATHER = {"city": "Oslo", "celsius": 21.5, "conditions": ["sunny", "windy"]}
 ELICITED = 'User response: action=accept, content={"username": "ada", "email": "a@b.example"}'
-COUNTS = {"tools": 44, "prompts": 5, "resources": 3, "templates": 1}
+COUNTS = {"tools": 44, "prompts": 5, "resources": 4, "templates": 1}
 
 SENT_TO = ["https://accounts.example/sign-in", "https://accounts.example/link"]
 
