@@ -7,7 +7,6 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,9 +18,9 @@ from mcpgen.runtime.handlers.context import Context, ask_form
 from mcpgen.runtime.handlers.features import Features
 from mcpgen.runtime.protocol.jsonrpc import TASKS_EXTENSION
 from mcpgen.runtime.state.memory_store import MemoryStore
-from mcpgen.runtime.state.open_store import open_store
 from mcpgen.runtime.tasks import service, table
 from mcpgen.runtime.tasks.record import TaskRecord
+from tests.runtime.tasks.conftest import SharedStores
 from tests.support.task_scene import ASKS, SUPPORTS_TASKS, TaskProcess, text_of
 
 MISSING = -32021
@@ -110,8 +109,15 @@ async def serving(gates: Gates, **more: Any) -> AsyncIterator[TaskProcess]:
         await process.close()
 
 
-def run(story: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(story(), 60))
+def run(story: Callable[[], Coroutine[Any, Any, None]], stores: SharedStores | None = None) -> None:
+    async def tell() -> None:
+        try:
+            await asyncio.wait_for(story(), 60)
+        finally:
+            if stores is not None:
+                await stores.close()
+
+    asyncio.run(tell())
 
 
 @pytest.mark.requirement(
@@ -429,21 +435,20 @@ def test_a_task_is_unknown_after_its_time_to_live() -> None:
 
 @pytest.mark.requirement("T009")
 def test_a_task_of_a_killed_process_fails_and_results_stay(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stores: SharedStores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table, "LEASE_SECONDS", 0.5)
-    url = f"sqlite:///{tmp_path / 'tasks.db'}"
 
     async def story() -> None:
         gates = Gates()
-        process = TaskProcess.of_features(gates.features, open_store(url))
+        process = TaskProcess.of_features(gates.features, stores.open())
         done = await process.begin("fail", arguments={"how": "tool"})
         kept = await process.until_final(done)
         working = await process.begin("work")
         cancelled = await process.begin("work")
         await process.kill()
 
-        again = TaskProcess.of_features(gates.features, open_store(url))
+        again = TaskProcess.of_features(gates.features, stores.open())
         assert await again.result("tasks/get", taskId=done) == kept
         await again.result("tasks/cancel", taskId=cancelled)
         failed = await again.until_final(working)
@@ -452,33 +457,29 @@ def test_a_task_of_a_killed_process_fails_and_results_stay(
         assert (await again.until_final(cancelled))["status"] == "cancelled"
         await again.close()
 
-    run(story)
+    run(story, stores)
 
 
-def test_a_task_of_a_server_that_is_shut_down_fails_with_that_reason(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'tasks.db'}"
-
+def test_a_task_of_a_server_that_is_shut_down_fails_with_that_reason(stores: SharedStores) -> None:
     async def story() -> None:
         gates = Gates()
-        process = TaskProcess.of_features(gates.features, open_store(url))
+        process = TaskProcess.of_features(gates.features, stores.open())
         task_id = await process.begin("work")
         await process.close()
-        again = TaskProcess.of_features(gates.features, open_store(url))
+        again = TaskProcess.of_features(gates.features, stores.open())
         failed = await again.result("tasks/get", taskId=task_id)
         assert (failed["status"], failed["error"]["message"]) == ("failed", service._SHUT_DOWN)
         assert gates.names == ["work"]
         await again.close()
 
-    run(story)
+    run(story, stores)
 
 
-def test_two_processes_serve_the_tasks_of_each_other(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'tasks.db'}"
-
+def test_two_processes_serve_the_tasks_of_each_other(stores: SharedStores) -> None:
     async def story() -> None:
         gates = Gates()
-        one = TaskProcess.of_features(gates.features, open_store(url))
-        other = TaskProcess.of_features(gates.features, open_store(url))
+        one = TaskProcess.of_features(gates.features, stores.open())
+        other = TaskProcess.of_features(gates.features, stores.open())
         asking = await one.begin("ask", capabilities=ASKS)
         for count in (1, 1, 2):
             task = await other.until(
@@ -503,7 +504,7 @@ def test_two_processes_serve_the_tasks_of_each_other(tmp_path: Path) -> None:
         await one.close()
         await other.close()
 
-    run(story)
+    run(story, stores)
 
 
 def test_a_request_that_the_client_cancels_before_the_task_begins_leaves_none() -> None:
@@ -533,13 +534,11 @@ def test_a_request_that_the_client_cancels_before_the_task_begins_leaves_none() 
     run(story)
 
 
-def test_a_process_that_lost_its_lease_does_not_change_the_task_again(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'tasks.db'}"
-
+def test_a_process_that_lost_its_lease_does_not_change_the_task_again(stores: SharedStores) -> None:
     async def story() -> None:
-        gates, store = Gates(), open_store(url)
+        gates, store = Gates(), stores.open()
         one = TaskProcess.of_features(gates.features, store)
-        other = TaskProcess.of_features(gates.features, open_store(url))
+        other = TaskProcess.of_features(gates.features, stores.open())
         task_id = await one.begin("work")
         await gates.begun.wait()
         assert one.service is not None
@@ -554,15 +553,13 @@ def test_a_process_that_lost_its_lease_does_not_change_the_task_again(tmp_path: 
         await one.close()
         await other.close()
 
-    run(story)
+    run(story, stores)
 
 
-def test_changes_of_two_processes_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'tasks.db'}"
-
+def test_changes_of_two_processes_at_the_same_time_are_all_kept(stores: SharedStores) -> None:
     async def story() -> None:
-        stores = [open_store(url), open_store(url)]
-        tables = [table.TaskTable(store) for store in stores]
+        opened = [stores.open(), stores.open()]
+        tables = [table.TaskTable(store) for store in opened]
         now = time.time()
         record = TaskRecord(
             id="t", caller="", owner=tables[0].owner, created_at=now, updated_at=now,
@@ -578,7 +575,5 @@ def test_changes_of_two_processes_at_the_same_time_are_all_kept(tmp_path: Path) 
         found = await tables[0].find("t")
         assert found is not None
         assert found.answers.keys() == {str(number) for number in range(20)}
-        for store in stores:
-            await store.aclose()
 
-    run(story)
+    run(story, stores)
