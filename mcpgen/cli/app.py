@@ -37,7 +37,7 @@ def write_bug_report(traceback: str) -> str:
 _COMMANDS = tuple(
     """
     new generate pull source check changelog override eject ack tools call mock test validate lint
-    audit add remove list doctor schema overlay ws
+    audit add remove list doctor bundle schema overlay ws
     """.split()
 )
 

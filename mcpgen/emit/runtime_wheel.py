@@ -1,9 +1,8 @@
 """The wheel of this very mcpgen, built from its own installation: `vendor/` of a server project.
 
 A project that carries it installs anywhere, also where no package registry has mcpgen. Its bytes
-depend on the content of the installation alone: the wheel has no time stamps, its entries are
-sorted, and nothing in it is compressed, since implementations of zlib differ in their output (git
-compresses what it stores anyway).
+depend on the content of the installation alone: its entries are sorted, and `make_archive` adds
+nothing that differs between machines (git compresses what it stores anyway).
 
 Source: the binary distribution format of the Python Packaging User Guide.
 """
@@ -15,19 +14,18 @@ import csv
 import functools
 import hashlib
 import io
-import zipfile
 from collections.abc import Iterator, Mapping
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from typing import Final
 
+from mcpgen.emit.archive import make_archive
 from mcpgen.emit.lockfile import with_lf
 from mcpgen.ir.file_set import VENDORED_WHEEL, Owner, PlannedFile
 from mcpgen.ir.templates import template_root
 
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 _PACKED_TEMPLATES: Final = "mcpgen/_templates"
-_EARLIEST: Final = (1980, 1, 1, 0, 0, 0)  # the first time that a zip archive can express
 _METADATA_FIELDS: Final = (
     "Name",
     "Version",
@@ -54,7 +52,9 @@ def make_runtime_wheel() -> PlannedFile:
     record = f"{folder}/RECORD"
     files[record] = _record(files, record)
     path = f"{VENDORED_WHEEL}{version}-py3-none-any.whl"
-    return PlannedFile(path, _zip(files), Owner.GENERATED)
+    # the metadata comes last
+    order = sorted(files, key=lambda name: (".dist-info/" in name, name))
+    return PlannedFile(path, make_archive({name: files[name] for name in order}), Owner.GENERATED)
 
 
 def _package_files() -> Iterator[tuple[str, bytes]]:
@@ -91,15 +91,3 @@ def _record(files: Mapping[str, bytes], record: str) -> bytes:
 
 def _digest(content: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-
-
-def _zip(files: Mapping[str, bytes]) -> bytes:
-    """Write an archive whose bytes are the same on every machine; the metadata comes last."""
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as wheel:
-        for path in sorted(files, key=lambda path: (".dist-info/" in path, path)):
-            entry = zipfile.ZipInfo(path, _EARLIEST)
-            entry.create_system = 3  # Unix, also where Windows writes it
-            entry.external_attr = 0o100644 << 16
-            wheel.writestr(entry, files[path])
-    return archive.getvalue()
