@@ -11,8 +11,10 @@ OAUTH_TOOLS := .cache/oauth/installed
 PEERS := .cache/peers
 WHEELHOUSE := .cache/wheelhouse/filled
 CLIENTS := $(foreach client,mcp-1.30.0 mcp-2.3.0 fastmcp-4.1.6 fastmcp-tasks-4.1.4,$(PEERS)/$(client)/installed.txt)
+TOOLS := $(foreach tool,schemathesis-4.32.5 skillsaw-0.22.0 uv-0.13.9,$(PEERS)/$(tool)/installed.txt)
 
 NODE_PACKAGES := node@24 \
+	@anthropic-ai/mcpb@2.1.2 \
 	@modelcontextprotocol/client@2.4.0 \
 	@modelcontextprotocol/inspector@2.12.0 \
 	@modelcontextprotocol/ext-apps@2.0.4 \
@@ -67,7 +69,7 @@ help:
 demo: $(INSTALLED)
 	@$(BIN)/python -m tests.examples.demo
 
-test: static $(WHEELHOUSE) $(NODE_TOOLS) $(OAUTH_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
+test: static $(WHEELHOUSE) $(NODE_TOOLS) $(OAUTH_TOOLS) $(CLIENTS) $(TOOLS)
 	@echo '== tests'
 	@PATH="$(CURDIR)/.cache/node/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -n 2 --dist worksteal
 
@@ -137,7 +139,7 @@ bench-compare: $(INSTALLED)
 bench-instructions: $(INSTALLED)
 	@$(BIN)/python tests/benchmarks/compare_instructions.py --base "$(BASE)"
 
-peers: $(NODE_TOOLS) $(OAUTH_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
+peers: $(NODE_TOOLS) $(OAUTH_TOOLS) $(CLIENTS) $(TOOLS)
 
 wheelhouse: $(WHEELHOUSE)
 
@@ -245,7 +247,7 @@ $(NODE_TOOLS): Makefile
 	elif [ "$${CI:-}" = true ]; then \
 	    echo 'npm is missing, and CI=true lets no test be skipped' >&2; exit 1; \
 	else \
-	    echo 'SKIPPED: npm is missing, so the Inspector, the conformance suite, pyright and the GitHub document are not tested'; \
+	    echo 'SKIPPED: npm is missing, so the Inspector, the conformance suite, pyright, mcpb and the GitHub document are not tested'; \
 	fi
 
 # Without npm, the rule above says that tests are skipped.

@@ -19,8 +19,8 @@ from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from typing import Final
 
-from mcpgen.emit.archive import make_archive
 from mcpgen.emit.lockfile import with_lf
+from mcpgen.ir.archive import make_archive
 from mcpgen.ir.file_set import VENDORED_WHEEL, Owner, PlannedFile
 from mcpgen.ir.templates import template_root
 

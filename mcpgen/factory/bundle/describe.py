@@ -249,6 +249,13 @@ def _report_gaps(
             f"pyproject.toml states no author, so `{namespace}` is named",
             help='add to `[project]`: `authors = [{name = "…", email = "…"}]`',
         )
+    if not project.license and not any(path.startswith("LICEN") for path in files):
+        problems.note(
+            "missing-license",
+            "the package states no license",
+            why="the directory of Claude Code plugins requires one",
+            help='add a file `LICENSE`, or `license = "…"` to `[project]` of pyproject.toml',
+        )
     if not project.find_url(_REPOSITORY_LABELS):
         problems.note(
             "missing-repository",
@@ -313,12 +320,13 @@ def _describe_common(prefix: str, setting: ServerSetting, default: str | float) 
         kind="number" if is_number else "string",
         is_secret=is_secret,
         default=(int(number) if number.is_integer() else number) if is_number else str(default),
-        minimum=_bound(setting.minimum) if is_number else None,
-        maximum=_bound(setting.maximum) if is_number else None,
+        minimum=_round_finite(setting.minimum) if is_number else None,
+        maximum=_round_finite(setting.maximum) if is_number else None,
     )
 
 
-def _bound(value: float) -> float | None:
+def _round_finite(value: float) -> float | None:
+    """Return a bound as an integer where it is one; None if it is infinite."""
     if value in (float("inf"), float("-inf")):
         return None
     return int(value) if float(value).is_integer() else value

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from mcpgen.emit.archive import make_archive
 from mcpgen.factory.bundle.description import Bundle, BundleDescription
 from mcpgen.factory.bundle.json_file import encode_file, omit_empty
 from mcpgen.factory.bundle.user_config import make_user_config
+from mcpgen.ir.archive import make_archive
 from mcpgen.jsonschema.types import JsonObject
 
 _COMPARISON = re.compile(r"(?:>=|<=|>|<)\s*\d+(?:\.\d+)*")
