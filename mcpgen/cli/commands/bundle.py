@@ -44,6 +44,10 @@ def bundle(
         str,
         typer.Option(metavar="SHA", help="The commit that Docker's catalogue builds from."),
     ] = "",
+    start: Annotated[
+        bool,
+        typer.Option("--start", help="Start the server, to list its hand-written tools too."),
+    ] = False,
     dry_run: DryRun = False,
 ) -> int:
     """Build the bundles of a server package: .mcpb, plugins, catalogue entries.
@@ -52,6 +56,8 @@ def bundle(
     """
     from mcpgen.factory.bundle.build import build_bundles, write_bundles
     from mcpgen.factory.bundle.describe import describe_server
+    from mcpgen.factory.bundle.started import list_tools
+    from mcpgen.factory.lint.load import load_package
     from mcpgen.factory.packages import find_package
 
     chosen = _choose_formats(formats)
@@ -59,9 +65,17 @@ def bundle(
     target = out or directory / "dist"
     _check_target(target, directory)
     problems = Problems()
+    listing = list_tools(package) if start else load_package(package)
+    if listing is None:
+        printer.error(
+            "no-tools-listed",
+            "the server does not start, or does not list its tools",
+            help="`mcpgen tools` shows why; without --start, the files of the package are read",
+        )
+        return printer.finish(Outcome.FINDINGS)
     try:
         description = describe_server(
-            package, problems, public_url=public_url, source_commit=source_commit
+            package, listing, problems, public_url=public_url, source_commit=source_commit
         )
     except RejectedError:
         printer.problems(problems)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mcpgen.factory.bundle.description import Bundle, BundleDescription
-from mcpgen.factory.bundle.json_file import encode_file, omit_empty
+from mcpgen.factory.bundle.json_file import encode_file
+from mcpgen.factory.bundle.plugin_manifest import describe_plugin
 
 _SCHEMAS = "https://agent-plugins.org/schemas/1.0.0"
 
@@ -13,17 +14,7 @@ def build_agent_plugin(description: BundleDescription) -> Bundle:
 
     The format has no settings: the server takes them from the environment of its client.
     """
-    manifest = {
-        "$schema": f"{_SCHEMAS}/plugin.schema.json",
-        "name": description.distribution,
-        "version": description.version,
-        "description": description.summary,
-        "author": omit_empty({"name": description.author, "email": description.author_email}),
-        "homepage": description.homepage,
-        "repository": description.repository,
-        "license": description.license,
-        "keywords": [*description.keywords],
-    }
+    manifest = {"$schema": f"{_SCHEMAS}/plugin.schema.json", **describe_plugin(description)}
     server = {
         "type": "stdio",
         "command": "uv",
@@ -32,7 +23,7 @@ def build_agent_plugin(description: BundleDescription) -> Bundle:
     }
     servers = {"$schema": f"{_SCHEMAS}/mcp.schema.json", "mcpServers": {description.name: server}}
     files = {
-        "plugin.json": encode_file(omit_empty(manifest)),
+        "plugin.json": encode_file(manifest),
         "mcp.json": encode_file(servers),
         **description.skills,
         **description.files,

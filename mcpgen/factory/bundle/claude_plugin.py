@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from mcpgen.factory.bundle.description import Bundle, BundleDescription
 from mcpgen.factory.bundle.json_file import encode_file, omit_empty
+from mcpgen.factory.bundle.plugin_manifest import describe_plugin
 from mcpgen.factory.bundle.user_config import make_user_config
 
 
 def build_claude_plugin(description: BundleDescription) -> Bundle:
     """Return the folder: the manifest, `.mcp.json`, the skills, and the Python project."""
-    manifest = {
-        "name": description.distribution,
-        "version": description.version,
-        "description": description.summary,
-        "author": omit_empty({"name": description.author, "email": description.author_email}),
-        "homepage": description.homepage,
-        "repository": description.repository,
-        "license": description.license,
-        "keywords": [*description.keywords],
-        "userConfig": make_user_config(description),
-    }
+    settings = make_user_config(description)
+    manifest = describe_plugin(description) | omit_empty({"userConfig": settings})
     server = {
         "type": "stdio",
         "command": "uv",
@@ -30,7 +22,7 @@ def build_claude_plugin(description: BundleDescription) -> Bundle:
         },
     }
     files = {
-        ".claude-plugin/plugin.json": encode_file(omit_empty(manifest)),
+        ".claude-plugin/plugin.json": encode_file(manifest),
         ".mcp.json": encode_file({"mcpServers": {description.name: server}}),
         **description.skills,
         **description.files,

@@ -22,7 +22,7 @@ from mcpgen.factory.bundle.project_files import (
     collect_skills,
     report_secrets,
 )
-from mcpgen.factory.lint.load import load_package
+from mcpgen.factory.lint.listing import Listing
 from mcpgen.factory.packages import GeneratedPackage
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.pipeline.project.project_folder import read_file
@@ -62,9 +62,14 @@ class _Project(Struct, frozen=True):
 
 
 def describe_server(
-    package: GeneratedPackage, problems: Problems, *, public_url: str = "", source_commit: str = ""
+    package: GeneratedPackage,
+    listing: Listing,
+    problems: Problems,
+    *,
+    public_url: str = "",
+    source_commit: str = "",
 ) -> BundleDescription:
-    """Return the description of a server.
+    """Return the description of a server that lists these tools.
 
     Raises:
         RejectedError: its project contradicts itself or a format, as reported to `problems`.
@@ -80,13 +85,14 @@ def describe_server(
             at=Location("pyproject.toml"),
             help='state it in `src/PACKAGE/__init__.py`: `__version__ = "0.1.0"`',
         )
-    listing = load_package(package)
     files = collect_project_files(package, problems)
     skills = collect_skills(package, problems)
     report_secrets(package, {**files, **skills}, problems)
     if problems.has_errors:
         raise RejectedError
     _report_gaps(project, entry, files, problems)
+    if listing.has_unknown_tools:
+        _report_unknown_tools(problems)
     contract = package.contract
     title = one_line(str(entry.get("title") or contract.get("title") or contract["name"]))
     return BundleDescription(
@@ -269,6 +275,15 @@ def _report_gaps(
             why="`uv` installs it from the package index of the user's machine",
             help="`mcpgen generate --vendor-runtime` adds it",
         )
+
+
+def _report_unknown_tools(problems: Problems) -> None:
+    problems.note(
+        "hand-written-tools",
+        "the lists of tools do not contain the hand-written tools",
+        why="only the running server knows them",
+        help="`--start` starts the server and lists its tools",
+    )
 
 
 def _list_settings(contract: JsonObject | Any) -> Iterator[Setting]:

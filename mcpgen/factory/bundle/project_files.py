@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from mcpgen.contract.server_settings import SERVER_SETTINGS
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.packages import GeneratedPackage
 
@@ -47,9 +48,11 @@ def report_secrets(
     package: GeneratedPackage, files: Mapping[str, bytes], problems: Problems
 ) -> None:
     """Report files that contain the value of a secret setting, from the environment or `.env`."""
-    names = [it["name"] for it in package.contract["environment"] if it.get("secret")]
+    contract = package.contract
+    names = {it["name"] for it in contract["environment"] if it.get("secret")}
+    names |= {f"{contract['env_prefix']}{it.name}" for it in SERVER_SETTINGS if it.secret}
     values = {**_read_env_file(package.directory / ".env"), **os.environ}
-    secrets = {name: values[name].encode() for name in names if name in values}
+    secrets = {name: values[name].encode() for name in sorted(names) if name in values}
     for path, content in files.items():
         for name, secret in secrets.items():
             if len(secret) >= _SHORTEST_SECRET and secret in content:

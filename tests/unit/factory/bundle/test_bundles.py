@@ -17,6 +17,7 @@ import yaml
 from mcpgen.cli.app import run
 from mcpgen.diagnostics import Problems
 from mcpgen.factory.bundle.describe import describe_server
+from mcpgen.factory.lint.load import load_package
 from mcpgen.factory.packages import find_package
 from tests.support.paths import EXAMPLES
 
@@ -175,6 +176,29 @@ def test_of_a_server_with_search_tools_these_are_listed(tmp_path: Path) -> None:
     assert manifest["tools_generated"] is True
 
 
+def test_hand_written_tools_are_listed_if_the_server_is_started(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = copy("bookshop", tmp_path)
+    read = report(capsys, project)
+    assert "hand-written-tools" in [it["rule"] for it in read["findings"]]
+    assert read_manifest(project / "dist")["tools_generated"] is True
+    started = report(capsys, project, "--start")
+    assert "hand-written-tools" not in [it["rule"] for it in started["findings"]]
+    assert {*started["tools"]} - {*read["tools"]} == {"to_isbn13"}
+    assert read_manifest(project / "dist")["tools_generated"] is False
+
+
+def test_a_server_that_does_not_start_is_reported(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "src" / "petstore_mcp" / "handlers" / "mine.py").write_text(
+        "# Features\nraise OSError\n"
+    )
+    assert rules(report(capsys, project, "--start", code=1)) == ["no-tools-listed"]
+    assert not (project / "dist").exists()
+
+
 def test_skills_are_in_both_plugins_and_own_ones_win(project: Path) -> None:
     generated = project / "src" / "petstore_mcp" / "_generated" / "skills"
     own = project / "src" / "petstore_mcp" / "skills"
@@ -201,7 +225,7 @@ def test_hidden_and_compiled_files_are_left_out(project: Path) -> None:
     (project / ".env").write_text("PETSTORE_API_KEY=sk-not-in-a-bundle\n")
     source = project / "src" / "petstore_mcp"
     (source / ".env").write_text("x")
-    (source / "__pycache__").mkdir()
+    (source / "__pycache__").mkdir(exist_ok=True)
     (source / "__pycache__" / "a.cpython-311.pyc").write_bytes(b"x")
     (project / "LICENSE").write_text("mine")
     files = read_tree(bundle(project) / "plugin" / "petstore-mcp")
@@ -417,6 +441,7 @@ def test_the_catalogue_quotes_texts_as_prettier_does(project: Path) -> None:
 def test_limits_of_the_manifest_are_the_defaults(project: Path) -> None:
     path = project / "src" / "petstore_mcp" / "_generated" / "contract.json"
     path.write_text(json.dumps(read_json(path) | {"limits": {"timeout_seconds": 7.5}}))
-    description = describe_server(find_package(project), Problems())
+    package = find_package(project)
+    description = describe_server(package, load_package(package), Problems())
     [timeout] = [it for it in description.settings if it.name == "PETSTORE_TIMEOUT_SECONDS"]
     assert timeout.default == 7.5
