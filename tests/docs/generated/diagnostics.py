@@ -44,6 +44,8 @@ _AREAS: Final = {
     "Tools": ("plan",),
     "Projects": ("pipeline", "emit", "render", "changelog", "contract"),
     "Workspaces": ("factory/workspace",),
+    "Clients": ("factory/clients",),
+    "Bundles": ("factory/bundle",),
     "Tests and servers": ("factory", "cli"),
 }
 
@@ -62,6 +64,9 @@ def diagnostics_reference() -> str:
     """Return a section for each rule, grouped by what the rules are about."""
     rules, areas = _texts_by_rule()
     examples = read_examples()
+    unknown = {*areas.values()} - _AREAS.keys()
+    if unknown:  # their rules would be missing
+        raise ValueError(f"no area is called {', '.join(sorted(unknown))}")
     parts = []
     for area in _AREAS:
         names = sorted(name for name in rules if areas[name] == area)
