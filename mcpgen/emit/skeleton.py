@@ -23,6 +23,7 @@ QUESTIONS = (
     "pre_commit",
     "vendor_runtime",
     "deployment",
+    "publish_workflow",
 )
 
 

@@ -21,6 +21,7 @@ from tests.support.running_server import installed
 from tests.support.wheel import WHEELHOUSE, mcpgen_wheel, shell_variables
 
 WORKFLOW = Path(".github/workflows/mcpgen.yml")
+PUBLISH = Path(".github/workflows/publish.yml")
 WAIT_SECONDS = 600
 UNMARKED_TOOL = '''
 from mcpgen.runtime import Context, Features
@@ -35,10 +36,19 @@ async def remove_shelf(ctx: Context, *, name: str) -> str:
 '''
 
 
-def read_workflow(project: Path) -> dict[str, Any]:
+def read_workflow(project: Path, path: Path = WORKFLOW) -> dict[str, Any]:
     """Read the workflow of a project; YAML 1.1 takes the key `on` for true."""
-    workflow = yaml.safe_load((project / WORKFLOW).read_text())
+    workflow = yaml.safe_load((project / path).read_text())
     return {("on" if key is True else key): value for key, value in workflow.items()}
+
+
+def check_schema(workflow: dict[str, Any]) -> None:
+    folder = files("check_jsonschema.builtin_schemas.vendor")
+    validator = jsonschema_rs.validator_for(
+        json.loads((folder / "github-workflows.json").read_text())
+    )
+    assert [error.message for error in validator.iter_errors(workflow)] == []
+    assert not validator.is_valid({**workflow, "job": {}})
 
 
 def list_commands(project: Path) -> list[str]:
@@ -69,6 +79,8 @@ class Runner:
         self._variables = {
             **shell_variables(folder / "python" / "bin"),
             "CI": "true",
+            "GITHUB_REF_NAME": "v0.1.0",
+            "GITHUB_SHA": "0123456789abcdef0123456789abcdef01234567",
             "GITHUB_STEP_SUMMARY": str(self.summary),
             "PIP_CONFIG_FILE": os.devnull,
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
@@ -96,12 +108,7 @@ def test_the_workflow_is_valid_and_pinned(vendor: str, tmp_path: Path) -> None:
     project = make_project(tmp_path, "--empty", "shop", "--data", f"vendor_runtime={vendor}")
 
     workflow = read_workflow(project)
-    folder = files("check_jsonschema.builtin_schemas.vendor")
-    validator = jsonschema_rs.validator_for(
-        json.loads((folder / "github-workflows.json").read_text())
-    )
-    assert [error.message for error in validator.iter_errors(workflow)] == []
-    assert not validator.is_valid({**workflow, "job": {}})
+    check_schema(workflow)
     assert workflow["permissions"] == {"contents": "read"}
     for step in workflow["jobs"]["check"]["steps"]:
         if "uses" in step:
@@ -170,3 +177,39 @@ def test_every_step_of_a_vendored_server_without_a_document_passes(tmp_path: Pat
     for command in list_commands(project):
         done = runner.run(command)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+
+def test_releases_are_published_on_request_alone(tmp_path: Path) -> None:
+    project = make_project(tmp_path, "--empty", "shop")
+    assert not (project / PUBLISH).exists()
+    other = make_project(tmp_path / "other", "--empty", "shop", "--data", "publish_workflow=yes")
+    workflow = read_workflow(other, PUBLISH)
+    check_schema(workflow)
+    assert workflow["on"] == {"release": {"types": ["published"]}}
+    permissions = {name: job.get("permissions") for name, job in workflow["jobs"].items()}
+    assert workflow["permissions"] == {"contents": "read"}
+    assert permissions == {
+        "build": None,
+        "pypi": {"id-token": "write"},
+        "github": {"attestations": "write", "contents": "write", "id-token": "write"},
+    }
+    assert "secrets." not in (other / PUBLISH).read_text()
+
+
+def test_the_build_of_a_release_makes_the_package_and_the_bundle(tmp_path: Path) -> None:
+    answers = ["--data", "publish_workflow=yes", "--data", "vendor_runtime=yes"]
+    project = make_project(tmp_path, "--empty", "shop", *answers)
+    runner = Runner(project, tmp_path)
+    steps = read_workflow(project, PUBLISH)["jobs"]["build"]["steps"]
+    commands = [step["run"] for step in steps if "run" in step]
+
+    for command in commands:
+        done = runner.run(command)
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+    assert [path.name for path in (project / "packages").iterdir()] == [
+        "shop_mcp-0.1.0-py3-none-any.whl"
+    ]
+    assert (project / "bundles" / "shop-mcp-0.1.0.mcpb").is_file()
+    (project / "bundles" / "shop-mcp-0.1.0.mcpb").rename(project / "shop-mcp-0.2.0.mcpb")
+    assert runner.run(find_command(commands, "ls ")).returncode != 0

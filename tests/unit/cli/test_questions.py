@@ -25,7 +25,7 @@ def test_missing_answers_are_requested_from_the_user(tmp_path: Path) -> None:
     document.touch()
 
     source, directory, name, answers = answering(
-        f"{document}{ENTER}pets{ENTER * 8}", None, None, "", {}
+        f"{document}{ENTER}pets{ENTER * 9}", None, None, "", {}
     )
 
     assert source == str(document)
@@ -38,13 +38,14 @@ def test_missing_answers_are_requested_from_the_user(tmp_path: Path) -> None:
         "pre_commit": "no",
         "vendor_runtime": "no",
         "deployment": "no",
+        "publish_workflow": "no",
     }
 
 
 def test_provided_answers_are_not_requested_again() -> None:
     given = {"namespace": "org.pets", "python_version": "3.12"}
     given |= {"github_workflow": "yes", "pre_commit": "no", "vendor_runtime": "no"}
-    given |= {"deployment": "no"}
+    given |= {"deployment": "no", "publish_workflow": "no"}
 
     answers = answering("", "a.yaml", Path("there"), "pets", given)
 
@@ -52,7 +53,7 @@ def test_provided_answers_are_not_requested_again() -> None:
 
 
 def test_all_questions_except_the_source_have_defaults() -> None:
-    _, directory, name, _ = answering(ENTER * 8, "https://pets.example/a.json", None, "", {})
+    _, directory, name, _ = answering(ENTER * 9, "https://pets.example/a.json", None, "", {})
 
     assert name == ""
     assert directory is None

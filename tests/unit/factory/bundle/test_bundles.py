@@ -91,6 +91,9 @@ def test_bundles_have_the_same_bytes_and_modes_everywhere(
     for dist in (first, second):
         modes = {path.stat().st_mode & 0o777 for path in dist.rglob("*") if path.is_file()}
         assert modes == {0o644}
+        plugin = dist / "plugin" / "petstore-mcp"
+        folders = [plugin, *(path for path in plugin.rglob("*") if path.is_dir())]
+        assert {path.stat().st_mode & 0o777 for path in folders} == {0o755}
 
 
 def test_a_bundle_names_no_path_of_this_machine(project: Path, tmp_path: Path) -> None:
