@@ -83,7 +83,13 @@ def bundle(
     printer.problems(problems)
     built = build_bundles(description, chosen)
     if not dry_run:
-        write_bundles(target, built)
+        try:
+            write_bundles(target, built)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise UsageError(
+                f"{error.filename} is a file, where bundles need a folder",
+                help="move it away, or give another folder: --out dist",
+            ) from None
     printer.fact(
         server=description.name,
         version=description.version,

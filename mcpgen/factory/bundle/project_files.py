@@ -21,7 +21,7 @@ def collect_project_files(package: GeneratedPackage, problems: Problems) -> dict
     """Read the files that the server is installed from, by path; hidden files are left out."""
     root = package.directory
     paths = [root / name for name in _ROOT_FILES if (root / name).is_file()]
-    paths += [path for pattern in _LICENSES for path in root.glob(pattern)]
+    paths += [path for pattern in _LICENSES for path in root.glob(pattern) if path.is_file()]
     paths += [*_walk(root / "src" / package.name), *root.glob("vendor/*.whl")]
     return _read(root, paths, problems)
 

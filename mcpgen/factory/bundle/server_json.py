@@ -13,10 +13,11 @@ def build_server_json(description: BundleDescription) -> Bundle:
     Everything else is as the owner of the project wrote it.
     """
     entry: JsonObject = {**description.registry_entry, "version": description.version}
-    entry["packages"] = [
-        {**package, "version": description.version} if _is_own(package, description) else package
-        for package in entry.get("packages", ())
-    ]
+    if "packages" in entry:
+        entry["packages"] = [
+            {**it, "version": description.version} if _is_own(it, description) else it
+            for it in entry["packages"]
+        ]
     if description.repository and "repository" not in entry:
         entry |= _describe_repository(description.repository)
     if description.public_url:

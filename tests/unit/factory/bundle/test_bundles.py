@@ -231,6 +231,7 @@ def test_hidden_and_compiled_files_are_left_out(project: Path) -> None:
     (source / "__pycache__").mkdir(exist_ok=True)
     (source / "__pycache__" / "a.cpython-311.pyc").write_bytes(b"x")
     (project / "LICENSE").write_text("mine")
+    (project / "LICENSES").mkdir()
     files = read_tree(bundle(project) / "plugin" / "petstore-mcp")
     assert files["LICENSE"] == b"mine"
     assert not [path for path in files if ".env" in path or path.endswith(".pyc")]
@@ -412,6 +413,7 @@ def test_a_disk_that_refuses_in_the_middle_changes_nothing(
         (["--out", "."], "belongs to the package"),
         (["--out", "src/petstore_mcp/bundles"], "belongs to the package"),
         (["--out", "README.md"], "is not a folder"),
+        (["--out", "README.md/bundles"], "where bundles need a folder"),
     ],
 )
 def test_wrong_usage_is_explained(
@@ -426,6 +428,25 @@ def test_wrong_usage_is_explained(
     assert run(["bundle", *options]) == 2
     assert expected in capsys.readouterr().err
     assert read_tree(project) == before
+
+
+def test_a_file_in_place_of_a_folder_is_kept(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "dist").mkdir()
+    (project / "dist" / "docker").write_text("mine")
+    assert run(["bundle", str(project)]) == 2
+    assert "where bundles need a folder" in capsys.readouterr().err
+    assert read_tree(project / "dist") == {"docker": b"mine"}
+
+
+def test_a_remote_server_needs_no_package(project: Path) -> None:
+    path = project / "server.json"
+    entry = read_json(path)
+    del entry["packages"]
+    path.write_text(json.dumps(entry))
+    dist = bundle(project, "--public-url", "https://mcp.petstore.dev/mcp")
+    assert "packages" not in read_json(dist / "server-json" / "server.json")
 
 
 def test_a_folder_without_a_package_is_wrong_usage(tmp_path: Path) -> None:
