@@ -94,6 +94,8 @@ def test_skillsaw_has_no_findings(judged: Path, kind: str, repository: str) -> N
     folder = judged / kind
     if kind != "server-json":
         [folder] = folder.iterdir()
+    if "plugin" in kind:
+        assert len([*folder.glob("skills/*/SKILL.md")]) > 0
     found = json.loads(run_tool(str(skillsaw), "lint", "--format", "json", ".", folder=folder))
     assert found["violations"] == []
 

@@ -204,6 +204,7 @@ def test_a_server_that_does_not_start_is_reported(
 
 def test_skills_are_in_both_plugins_and_own_ones_win(project: Path) -> None:
     generated = project / "src" / "petstore_mcp" / "_generated" / "skills"
+    shutil.rmtree(generated)
     own = project / "src" / "petstore_mcp" / "skills"
     for folder, text in ((generated / "pets", "generated"), (generated / "orders", "generated")):
         folder.mkdir(parents=True)
