@@ -108,8 +108,9 @@ def _iterate_valid(
     examples: Iterable[JsonValue], schema: JsonSchema, schemas: Schemas
 ) -> Iterator[JsonValue]:
     for example in examples:
-        # Examples that are JSON written as text fit a schema that has properties but no type.
-        if isinstance(example, str) and schemas.likely_types(schema) <= {"array", "object"}:
+        # null, and JSON written as text, fit a schema that has properties but no type.
+        is_scalar = not isinstance(example, dict | list)
+        if is_scalar and schemas.likely_types(schema) <= {"array", "object"}:
             continue
         try:
             if schemas.fits(schema, example):

@@ -111,6 +111,7 @@ def test_pipelined_requests_are_all_answered(server: AttackedServer) -> None:
             assert [read_response(stream) for _ in range(count)] == [200] * count
             sending.join(BOUND_SECONDS)
             stream.close()
+            bystander.wait_until_served()
         bystander.check()
 
 

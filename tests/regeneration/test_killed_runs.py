@@ -11,7 +11,7 @@ import pytest
 from tests.regeneration import projects
 from tests.support.paths import REPOSITORY
 
-KILLS = 100
+KILLS = 120
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="forks")
 

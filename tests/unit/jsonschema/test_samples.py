@@ -9,7 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpgen.jsonschema.patterns import iterate_matching_texts
-from mcpgen.jsonschema.samples import MAX_SAMPLE_BYTES, CannotSampleError, Which, sample
+from mcpgen.jsonschema.samples import (
+    MAX_SAMPLE_BYTES,
+    CannotSampleError,
+    Which,
+    choose_example,
+    sample,
+)
+from mcpgen.jsonschema.schemas import Schemas
 
 SCHEMAS: dict[str, Any] = {
     "Category": {
@@ -205,6 +212,14 @@ def test_a_required_sample_above_the_size_limit_is_rejected() -> None:
 
     with pytest.raises(CannotSampleError, match="too large"):
         made(schema)
+
+
+@pytest.mark.parametrize("example", [None, "{}", 7, True])
+def test_an_example_without_the_members_of_a_schema_without_type_is_not_chosen(
+    example: Any,
+) -> None:
+    schema: Any = {"properties": {"name": {"type": "string"}}}
+    assert choose_example(schema, [example, {"name": "Rex"}], Schemas({})) == {"name": "Rex"}
 
 
 @settings(max_examples=60)

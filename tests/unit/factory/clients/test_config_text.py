@@ -144,6 +144,7 @@ def test_a_file_that_is_nested_too_deeply_is_rejected() -> None:
         ("yaml", "- 1"),
         ("yaml", "KEY: []"),
         ("yaml", "{a: 1}"),
+        ("yaml", "a: |\n  a text whose last line has no end"),
         ("yaml list", "KEY: {a: {}}"),
     ],
 )
