@@ -142,10 +142,19 @@ def confirm_and_write(
 
 
 def _write(printer: Printer, installer: Installer) -> Outcome:
+    from mcpgen.factory.clients.install import ChangedSinceError
     from mcpgen.factory.clients.records import RecordsError
 
     try:
         installer.write()
+    except ChangedSinceError as error:
+        printer.error(
+            "changed-since",
+            visible(f"{error} was changed meanwhile"),
+            why="its changes would be lost",
+            help="run the command again",
+        )
+        return Outcome.CONFLICT
     except RecordsError as error:
         printer.error("records", visible(str(error)), why="without them, nothing can be undone")
         return Outcome.FINDINGS

@@ -45,6 +45,10 @@ class ExistingEntryError(Exception):
         super().__init__(f"`{name}` exists in {path}, and mcpgen did not write it")
 
 
+class ChangedSinceError(Exception):
+    """A file that was changed by somebody else meanwhile, and was therefore left as it is."""
+
+
 class SecretInRepositoryError(Exception):
     """A secret in clear text would be written into a git work tree."""
 
@@ -199,11 +203,14 @@ class Installer:
         """Write all changes, after their backups.
 
         Raises:
+            ChangedSinceError: a file was changed after it was read; nothing was written.
             RecordsError: the backups cannot be stored; nothing was written.
             OSError: a file cannot be written; files before it are.
         """
         changes = self.changes
-        for change in changes:
+        for change in changes:  # a client may write its file while the user confirms
+            if _read_content(change.path) != change.before:
+                raise ChangedSinceError(str(change.path))
             if change.before is None:
                 change.record.created_folders = [
                     str(each) for each in change.path.parents if not each.exists()
@@ -219,13 +226,13 @@ class Installer:
         resolved = path.resolve()
         if resolved not in self._changes:
             try:
-                content = resolved.read_bytes() if resolved.exists() else None
+                content = _read_content(resolved)
             except OSError as error:
                 raise RejectedFileError(path, error.strerror or str(error)) from None
             record = self._records.find(resolved)
             if content is None:
                 record.is_created = True
-            link = path if resolved != path.absolute() else None
+            link = path if path.is_symlink() else None
             self._changes[resolved] = Change(resolved, content, content, record, link)
         return self._changes[resolved]
 
@@ -252,6 +259,11 @@ def _reject(path: Path, error: ValueError, snippet: str = "") -> RejectedFileErr
     return RejectedFileError(path, str(error), line=line, column=column, snippet=snippet)
 
 
+def _read_content(path: Path) -> bytes | None:
+    """Return the content of a file; None if it does not exist."""
+    return path.read_bytes() if path.exists() else None
+
+
 def put_content(path: Path, content: bytes | None, *, is_private: bool = True) -> None:
     """Write a file and its folders, or delete it; a private one is the user's alone.
 
@@ -272,10 +284,6 @@ def remove_folders(record: FileRecord) -> None:
             Path(folder).rmdir()
 
 
-class ChangedSinceError(Exception):
-    """A file that was changed after the operation, and is therefore not restored."""
-
-
 def undo(records: Records) -> list[Path]:
     """Restore the files of the last operation and return their paths; [] if there is none.
 
@@ -289,8 +297,7 @@ def undo(records: Records) -> list[Path]:
         return []
     for text, before, after in operation.files:
         path = Path(text)
-        content = path.read_bytes() if path.exists() else None
-        if hash_content(content) not in (after, hash_content(before)):
+        if hash_content(_read_content(path)) not in (after, hash_content(before)):
             raise ChangedSinceError(str(path))
     for text, before, _ in operation.files:
         record = records.find(Path(text))

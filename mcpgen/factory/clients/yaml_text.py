@@ -168,7 +168,8 @@ def remove_from_yaml(text: str, key: str, name: str, traces: Traces, *, in_list:
         del outer[name]
     left = read_yaml(after)
     if not outer:  # an empty block is null, or is gone with its key
-        left.pop(key, None), wanted.pop(key)
+        left.pop(key, None)
+        wanted.pop(key)
     if left != wanted:
         raise UneditableError(f"`{key}.{name}` is written so that it cannot be removed alone")
     return after

@@ -269,6 +269,19 @@ def test_what_was_changed_since_is_not_undone(home: Path) -> None:
     assert read_tree(home) == before
 
 
+def test_a_file_that_its_client_wrote_meanwhile_is_left_as_it_is(home: Path) -> None:
+    cursor, codex = CLIENTS["cursor"], CLIENTS["codex"]
+    installer = Installer(Records(), Path.cwd())
+    for client in (codex, cursor):
+        installer.add(SERVER, client, "user", replaces=False, inline_secrets=False)
+    file_of(cursor).parent.mkdir()
+    file_of(cursor).write_text('{"new": 1}')
+    with pytest.raises(ChangedSinceError):
+        installer.write()
+    assert read_tree(home) == {".cursor/mcp.json": b'{"new": 1}'}
+    assert undo(Records()) == []
+
+
 def test_removals_are_undone_too(home: Path) -> None:
     vscode = CLIENTS["vscode"]
     install(SECRET, vscode)
