@@ -8,7 +8,8 @@ from typing import Any
 
 import yaml
 
-from mcpgen.emit.manifest_text import ManifestEditError, ManifestText, find_node_end
+from mcpgen.emit.manifest_text import ManifestEditError, ManifestText
+from mcpgen.ir.yaml_nodes import find_node_end
 from mcpgen.jsonschema.types import JsonValue
 
 _INDENT = "  "

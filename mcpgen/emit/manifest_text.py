@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from mcpgen.ir.yaml_nodes import find_line_end
 from mcpgen.jsonschema.types import JsonValue
 
 _BOM = "\ufeff"
@@ -54,10 +55,7 @@ class ManifestText:
 
     def line_end(self, at: int) -> int:
         """Return where the line after the one at this index begins, or the text ends."""
-        if at and self.text[at - 1] == "\n":  # of a block scalar, which ends with its line
-            return at
-        end = self.text.find("\n", at)
-        return len(self.text) if end < 0 else end + 1
+        return find_line_end(self.text, at)
 
     def insert_line(self, at: int, line: str) -> None:
         """Insert whole lines."""
@@ -79,12 +77,3 @@ class ManifestText:
         if not is_right:
             raise ManifestEditError
         return (self._start + self.text).encode()
-
-
-def find_node_end(node: yaml.Node) -> int:
-    """Return where the text of a node ends, without what follows on its last line."""
-    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
-        last = node.value[-1]
-        return find_node_end(last[1] if isinstance(last, tuple) else last)
-    end: int = node.end_mark.index
-    return end

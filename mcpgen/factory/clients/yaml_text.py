@@ -16,6 +16,7 @@ from mcpgen.factory.clients.texts import (
     find_newline,
     find_value,
 )
+from mcpgen.ir.yaml_nodes import find_line_end, find_node_end
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 
 _STEP: Final = "  "
@@ -100,7 +101,7 @@ def _find_place(text: str, key: str, *, in_list: bool) -> _Place:
     if found is None:
         if isinstance(root, yaml.MappingNode) and pairs and root.flow_style:
             raise UneditableError("the file is one flow mapping")
-        at = _line_end(text, _node_end(pairs[-1][1])) if pairs else len(text)
+        at = find_line_end(text, find_node_end(pairs[-1][1])) if pairs else len(text)
         indent = "" if in_list else _STEP
         return _Place(at, newline, indent, _end_line(text, at, newline), is_new=True)
     key_node, node = found
@@ -108,31 +109,14 @@ def _find_place(text: str, key: str, *, in_list: bool) -> _Place:
         if node.flow_style:
             separator = ", " if node.value else ""
             return _Place(node.end_mark.index - 1, newline, is_flow=True, separator=separator)
-        at, indent = _line_end(text, _node_end(node)), " " * node.start_mark.column
+        at, indent = find_line_end(text, find_node_end(node)), " " * node.start_mark.column
     else:  # `key:` without a value
-        at, indent = _line_end(text, key_node.end_mark.index), _STEP
+        at, indent = find_line_end(text, key_node.end_mark.index), _STEP
     return _Place(at, newline, indent, _end_line(text, at, newline))
 
 
 def _end_line(text: str, at: int, newline: str) -> str:
     return newline if at and text[at - 1] != "\n" else ""
-
-
-def _node_end(node: yaml.Node) -> int:
-    """Return where the text of a node ends; the end of a block collection is that of its last."""
-    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
-        last = node.value[-1]
-        return _node_end(last[1] if isinstance(last, tuple) else last)
-    end: int = node.end_mark.index
-    return end
-
-
-def _line_end(text: str, at: int) -> int:
-    """Return where the line at this offset ends, with its line end."""
-    if at and text[at - 1] == "\n":  # a block scalar ends with its line
-        return at
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end + 1
 
 
 def remove_from_yaml(text: str, key: str, name: str, traces: Traces, *, in_list: bool) -> str:
@@ -158,7 +142,7 @@ def remove_from_yaml(text: str, key: str, name: str, traces: Traces, *, in_list:
         raise missing
     if len(node.value) == 1 and (key,) in traces.created:
         pair = next(pair for pair in reversed(root.value) if pair[1] is node)
-        start, end = _block_span(text, pair[0].start_mark.index, _node_end(node))
+        start, end = _block_span(text, pair[0].start_mark.index, find_node_end(node))
     else:
         start, end = _entry_span(text, node, index)
     after = text[:start] + text[end:]
@@ -190,7 +174,7 @@ def _find_index(
 def _entry_span(text: str, node: yaml.CollectionNode, index: int) -> tuple[int, int]:
     item = node.value[index]
     first, last = item if isinstance(item, tuple) else (item, item)
-    start, end = first.start_mark.index, _node_end(last)
+    start, end = first.start_mark.index, find_node_end(last)
     if not node.flow_style:
         return _block_span(text, start, end)
     if index + 1 < len(node.value):
@@ -198,10 +182,10 @@ def _entry_span(text: str, node: yaml.CollectionNode, index: int) -> tuple[int, 
         return start, (following[0] if isinstance(following, tuple) else following).start_mark.index
     if index:
         before = node.value[index - 1]
-        return _node_end(before[1] if isinstance(before, tuple) else before), end
+        return find_node_end(before[1] if isinstance(before, tuple) else before), end
     return start, end
 
 
 def _block_span(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the whole lines from one offset to another."""
-    return text.rfind("\n", 0, start) + 1, _line_end(text, end)
+    return text.rfind("\n", 0, start) + 1, find_line_end(text, end)
