@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.process.log import log
 from mcpgen.runtime.state.open_store import open_store
+from mcpgen.runtime.state.state_folder import find_state_folder
 from mcpgen.runtime.tasks.service import TaskService
-from mcpgen.runtime.upstream.auth.token_store import find_state_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,6 +17,7 @@ from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, ToolError
 from mcpgen.runtime.process.log import log
 from mcpgen.runtime.startup.values import read_value
+from mcpgen.runtime.state.state_folder import find_state_folder
 from mcpgen.runtime.upstream.auth.authorization_code import AuthorizationCodeClient
 from mcpgen.runtime.upstream.auth.schemes import AppliedCredentials, make_authorization
 from mcpgen.runtime.upstream.auth.token_endpoint import (
@@ -31,7 +32,6 @@ from mcpgen.runtime.upstream.auth.token_store import (
     Tokens,
     TokenStore,
     find_change,
-    find_state_folder,
     hold_lock,
     mark_change,
     open_token_store,

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from mcpgen.runtime.errors import ConfigurationError, ToolError
+from mcpgen.runtime.state.state_folder import find_state_folder
 
 LOCK_SECONDS: Final = 30.0
 """How long `hold_lock` waits for another process; a renewal takes at most 20 s."""
@@ -165,17 +166,6 @@ def _find_keyring() -> Any:
         return None
     backend = keyring.get_keyring()
     return backend if backend.priority > 0 else None  # 0 and below: for tests, or none
-
-
-def find_state_folder(program: str, environ: Mapping[str, str]) -> Path:
-    """Return the folder of a program's state, by the conventions of the operating system."""
-    if sys.platform == "win32":
-        base = Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library/Application Support"
-    else:
-        base = Path(environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
-    return base / program
 
 
 @asynccontextmanager
