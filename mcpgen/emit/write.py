@@ -108,7 +108,7 @@ def write(target: Path, files: FileSet, deleted: Sequence[str]) -> None:
         shutil.rmtree(stage, ignore_errors=True)
         raise
     (stage / "journal.json").replace(target / JOURNAL_FILE)
-    _sync_folder(target / STATE_FOLDER)
+    sync_folder(target / STATE_FOLDER)
     _carry_out(target, journal)
 
 
@@ -136,7 +136,7 @@ def _apply(target: Path, journal: _Journal) -> None:
             (target / path).unlink(missing_ok=True)
             _remove_empty_folders(target, PurePosixPath(path).parent)
     for folder in {(target / path).parent for path in journal.writes}:
-        _sync_folder(folder)
+        sync_folder(folder)
     (target / JOURNAL_FILE).unlink()
     shutil.rmtree(target / _STAGE, ignore_errors=True)
 
@@ -208,7 +208,8 @@ def _write_through(path: Path, content: bytes) -> None:
         raise
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Write the names in a folder to the disk."""
     if os.name == "nt":  # folders cannot be opened there
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -18,11 +18,11 @@ from mcpgen.factory.clients.records import (
     Operation,
     Records,
     hash_content,
-    replace_file,
 )
 from mcpgen.factory.clients.registry import InstallClient, Scope, read_install_clients
 from mcpgen.factory.clients.texts import ConfigSyntaxError, Traces, UneditableError
 from mcpgen.jsonschema.types import JsonObject
+from mcpgen.pipeline.project.disk import write_atomically
 
 
 class RejectedFileError(Exception):
@@ -274,7 +274,7 @@ def put_content(path: Path, content: bytes | None, *, is_private: bool = True) -
         path.unlink(missing_ok=True)
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, content, mode=0o600 if is_private else None)
+    write_atomically(path, content, mode=0o600 if is_private else 0o644)
 
 
 def remove_folders(record: FileRecord) -> None:

@@ -6,10 +6,8 @@ contain secrets.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -18,6 +16,8 @@ import msgspec
 from msgspec import Struct, field
 
 from mcpgen.factory.clients.texts import Traces
+from mcpgen.pipeline.project.disk import write_atomically
+from mcpgen.runtime.state.state_folder import find_state_folder
 
 _MAX_OPERATIONS: Final = 50
 
@@ -66,20 +66,13 @@ def hash_content(content: bytes | None) -> str:
     return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
-def state_folder() -> Path:
-    """Return the folder of the records."""
-    if os.name == "nt":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local")
-    else:
-        base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
-    return base / "mcpgen" / "clients"
-
-
 class Records:
     """The records of this user."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._file = (folder or state_folder()) / "records.msgpack"
+        self._file = (
+            folder or find_state_folder("mcpgen", os.environ) / "clients"
+        ) / "records.msgpack"
         try:
             self._state = msgspec.msgpack.decode(self._file.read_bytes(), type=_State)
         except FileNotFoundError:
@@ -135,50 +128,10 @@ class Records:
     def _write(self) -> None:
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            replace_file(self._file, msgspec.msgpack.encode(self._state), mode=0o600)
+            write_atomically(self._file, msgspec.msgpack.encode(self._state), mode=0o600)
         except OSError as error:
             raise RecordsError(f"cannot write {self._file}: {error.strerror}") from None
 
 
 def _copy(record: FileRecord) -> FileRecord:
     return msgspec.msgpack.decode(msgspec.msgpack.encode(record), type=FileRecord)
-
-
-def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None:
-    """Write a file so that a crash leaves either the old or the new content.
-
-    `mode` is that of a new file; an existing one keeps its own.
-
-    Raises:
-        OSError: it cannot be written; it is unchanged.
-    """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".mcpgen")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            temporary.chmod(path.stat().st_mode & 0o7777)
-        elif mode is not None:
-            temporary.chmod(mode)
-        else:
-            temporary.chmod(0o666 & ~_read_umask())
-        temporary.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
-    if os.name != "nt":  # folders cannot be opened there
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def _read_umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

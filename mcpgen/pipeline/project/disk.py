@@ -19,6 +19,7 @@ from mcpgen.emit.write import (
     JournalDamagedError,
     OutsideTargetError,
     RefusedError,
+    sync_folder,
 )
 from mcpgen.pipeline.options import Outcome, StoppedError
 
@@ -208,8 +209,10 @@ def _format_error(error: OSError | RefusedError, cannot: str, target: Path) -> s
     return f"{cannot} {what}: {getattr(error, 'strerror', None) or error}"
 
 
-def write_atomically(place: Path, content: bytes) -> None:
-    """Write a file as a whole or not at all; its mode stays. No link is followed, but replaced.
+def write_atomically(place: Path, content: bytes, *, mode: int = 0o644) -> None:
+    """Write a file as a whole or not at all, even if the machine stops. A link is replaced.
+
+    `mode` is that of a new file; an existing one keeps its own.
 
     Raises:
         OSError: the disk refused; nothing was written.
@@ -219,10 +222,13 @@ def write_atomically(place: Path, content: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         if place.exists():
             shutil.copymode(place, staged)
         else:
-            staged.chmod(0o644)
+            staged.chmod(mode)
         staged.replace(place)
     finally:
         staged.unlink(missing_ok=True)
+    sync_folder(place.parent)
