@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mcpgen.runtime.protocol.client_requests import find_extension
 from mcpgen.runtime.protocol.jsonrpc import JsonObject, encode_json
 from mcpgen.runtime.protocol.prepared_list import PreparedList
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
@@ -95,9 +96,8 @@ class ServerViews:
 
 def _can_show_views(capabilities: JsonObject) -> bool:
     """Return whether a client declares MCP Apps with pages in HTML."""
-    extensions = capabilities.get("extensions")
-    settings = extensions.get(EXTENSION) if type(extensions) is dict else None
-    media_types = settings.get("mimeTypes") if type(settings) is dict else None
+    settings = find_extension(capabilities, EXTENSION) or {}
+    media_types = settings.get("mimeTypes")
     return type(media_types) is list and MEDIA_TYPE in media_types
 
 

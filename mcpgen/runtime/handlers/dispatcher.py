@@ -30,7 +30,7 @@ from mcpgen.runtime.process.caller_secrets import mask_secrets_of
 from mcpgen.runtime.process.log import describe_error, log
 from mcpgen.runtime.process.memory_budget import decoding_budget
 from mcpgen.runtime.process.output_screen import OutputScreen
-from mcpgen.runtime.protocol.client_requests import declares_extension
+from mcpgen.runtime.protocol.client_requests import find_extension
 from mcpgen.runtime.protocol.connection import ClientConnection
 from mcpgen.runtime.protocol.events import ClientAnswer, Event, RequestCancelled
 from mcpgen.runtime.protocol.jsonrpc import METHOD_NOT_FOUND, TASKS_EXTENSION
@@ -347,9 +347,10 @@ class Dispatcher:
         params, features, tasks = request.params, self._features, self.task_service
         if request.method == "tools/call":
             call = self.call_tool(request, context)
-            if tasks is not None and (
-                request.revision.is_modern
-                and declares_extension(request.client_capabilities, TASKS_EXTENSION)
+            if (
+                tasks is not None
+                and request.revision.is_modern
+                and find_extension(request.client_capabilities, TASKS_EXTENSION) is not None
             ):
                 return tasks.run_call(request, context, flush, call)
             return call

@@ -45,23 +45,11 @@ def check_client_can(
         _check_tools(revision, declared)
 
 
-def declares_extension(capabilities: JsonObject, extension: str) -> bool:
-    """Return whether a client declared an extension; its settings are an object."""
+def find_extension(capabilities: JsonObject, extension: str) -> JsonObject | None:
+    """Return the settings with which a client declared an extension; None if it did not."""
     extensions = capabilities.get("extensions")
-    return type(extensions) is dict and type(extensions.get(extension)) is dict
-
-
-def check_extension(capabilities: JsonObject, extension: str) -> None:
-    """Check that the client declared an extension.
-
-    Raises:
-        ClientCannotError: it did not; `required` contains the extension.
-    """
-    if not declares_extension(capabilities, extension):
-        raise ClientCannotError(
-            f"this client did not declare the extension `{extension}`",
-            {"extensions": {extension: {}}},
-        )
+    settings = extensions.get(extension) if type(extensions) is dict else None
+    return settings if type(settings) is dict else None
 
 
 def check_form(schema: JsonObject, revision: Revision) -> None:

@@ -74,14 +74,11 @@ class ClientConnection:
             message["params"] = params
         self.outbox.append(Outgoing(self.encode(message), stream))
 
-    def add_envelope(
-        self, result: JsonObject, method: str, definition: ServerDefinition | None = None
-    ) -> None:
+    def add_envelope(self, result: JsonObject, method: str, definition: ServerDefinition) -> None:
         """Add the members that every result of a modern revision has.
 
-        `definition` is the server as this client sees it, where it depends on the client.
+        `definition` is the server as this client sees it.
         """
-        definition = definition or self.definition
         is_complete = result.setdefault("resultType", "complete") == "complete"
         if is_complete and method in REVISION_2026_07_28.cacheable:
             is_list = method != "resources/read"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from mcpgen.runtime.errors import ClientCannotError, ProtocolError
-from mcpgen.runtime.protocol.client_requests import check_extension
+from mcpgen.runtime.errors import ProtocolError
+from mcpgen.runtime.protocol.client_requests import find_extension
 from mcpgen.runtime.protocol.jsonrpc import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -230,11 +230,12 @@ def _serve_task(request: Request) -> bool:
 
 
 def _check_declares_tasks(request: Request) -> None:
-    try:
-        check_extension(request.client_capabilities, TASKS_EXTENSION)
-    except ClientCannotError as error:
-        required = {"requiredCapabilities": error.required}
-        raise ProtocolError(MISSING_CLIENT_CAPABILITY, str(error), required) from None
+    if find_extension(request.client_capabilities, TASKS_EXTENSION) is None:
+        raise ProtocolError(
+            MISSING_CLIENT_CAPABILITY,
+            f"this client did not declare the extension `{TASKS_EXTENSION}`",
+            {"requiredCapabilities": {"extensions": {TASKS_EXTENSION: {}}}},
+        )
 
 
 def _call_tool(request: Request) -> bool:

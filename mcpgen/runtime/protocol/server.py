@@ -398,7 +398,7 @@ class ServerProtocol(ClientConnection):
                 params = {"_meta": meta, "requestId": each.id, "reason": reason}
                 self.notify("notifications/cancelled", params)
             result: JsonObject = {"_meta": meta}
-            self.add_envelope(result, "subscriptions/listen")
+            self.add_envelope(result, "subscriptions/listen", self.definition)
             response = self.encode({"jsonrpc": "2.0", "id": each.id, "result": result})
             self.outbox.append(Outgoing(response, each.stream, True))
         self.subscriptions.clear()

@@ -145,8 +145,8 @@ REVISION_2025_11_25: Final = Revision(
     has_sse_polling=True,
 )
 
-# Stateless: no sessions, tasks and SSE polling. New: discovery, listening, caching, required input,
-# extensions (here: skills).
+# Stateless: no sessions, tasks (they are an extension) and SSE polling. New: discovery, listening,
+# caching, required input, extensions.
 REVISION_2026_07_28: Final = Revision(
     REVISION_2025_11_25,
     name="2026-07-28",
