@@ -11,6 +11,7 @@ from typer import Context
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
 from mcpgen.cli.exit_codes import UsageError
+from mcpgen.jsonschema.references import follow_references
 from mcpgen.jsonschema.types import JsonObject
 
 if TYPE_CHECKING:
@@ -76,10 +77,8 @@ def _parse_scalar(text: str, types: set[str]) -> Any:
 
 
 def _find_types(schema: Any, root: JsonObject) -> set[str]:
-    """Return the types in a property's schema, after at most one `$ref`, without null."""
-    if isinstance(schema, dict) and "$ref" in schema:
-        schema = root.get("$defs", {}).get(schema["$ref"].removeprefix("#/$defs/"), {})
-    named = schema.get("type", []) if isinstance(schema, dict) else []
+    """Return the types in a property's schema, after its `$ref`s, without null."""
+    named = follow_references(schema, root.get("$defs", {})).get("type", [])
     return ({named} if isinstance(named, str) else set(named)) - {"null"}
 
 

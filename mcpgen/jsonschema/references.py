@@ -27,6 +27,20 @@ def find_reference(schema: JsonSchema) -> str:
     return ""
 
 
+def follow_references(schema: JsonSchema, named: Mapping[str, JsonSchema]) -> JsonObject:
+    """Return the schema that a chain of `$ref`s leads to; {} for a boolean, or if it leads nowhere.
+
+    Keywords beside a `$ref` are ignored.
+    """
+    followed: set[str] = set()
+    while name := find_reference(schema):
+        if name in followed:
+            return {}
+        followed.add(name)
+        schema = named.get(name, {})
+    return schema if isinstance(schema, dict) else {}
+
+
 def iterate_subschemas(schema: JsonValue) -> Iterator[JsonObject]:
     """Yield a schema and every schema inside it, except booleans and what only its data contains.
 

@@ -11,7 +11,8 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from mcpgen.ir.tool_plan import Argument, Pagination, ServerPlan, ToolPlan, WorkflowPlan
-from mcpgen.jsonschema.types import JsonObject, JsonSchema
+from mcpgen.jsonschema.references import follow_references
+from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.skills.writing import code, join_names, quote_sentence, quote_text
 from mcpgen.plan.tools.identifier_sources import (
     iterate_collections,
@@ -119,7 +120,7 @@ def _mentions(tool: ToolPlan, wire_name: str) -> bool:
     listed = {item.wire_name: properties.get(item.name, {}) for item in tool.arguments}
     members = {**listed, **_body_schema(tool).get("properties", {})}
     return any(
-        name in members and "enum" not in resolve(members[name], definitions)
+        name in members and "enum" not in follow_references(members[name], definitions)
         for name in (wire_name, f"{wire_name}s")
     )
 
@@ -132,16 +133,16 @@ def _item_schema(tool: ToolPlan) -> JsonObject:
     wanted = tool.pagination.items if tool.pagination is not None else ""
     names = [name for name in (wanted, tool.result_key) if name in properties] or list(properties)
     for name in names:
-        member = resolve(properties[name], definitions)
+        member = follow_references(properties[name], definitions)
         items = member.get("items")
         if isinstance(items, dict):
-            return {"$defs": definitions, **resolve(items, definitions)}
+            return {"$defs": definitions, **follow_references(items, definitions)}
     return schema
 
 
 def _find_member(schema: JsonObject, wire_name: str) -> str:
     """Return the member of an item that has its identifier; "" if its name does not show that."""
-    properties = resolve(schema, schema.get("$defs", {})).get("properties", {})
+    properties = follow_references(schema, schema.get("$defs", {})).get("properties", {})
     plain = {_normalize(name): name for name in properties}
     wanted = _normalize(wire_name)
     if wanted in plain:
@@ -154,24 +155,13 @@ def _normalize(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-def resolve(schema: JsonSchema, definitions: Mapping[str, JsonSchema]) -> JsonObject:
-    """Return the schema that a `$ref` to the definitions leads to."""
-    for _ in range(len(definitions) + 1):
-        if not isinstance(schema, dict):
-            return {}
-        reference = schema.get("$ref")
-        if not isinstance(reference, str):
-            return schema
-        schema = definitions.get(reference.removeprefix("#/$defs/"), {})
-    return {}
-
-
 def _body_schema(tool: ToolPlan) -> JsonObject:
     body = next((item for item in tool.arguments if item.location == "body"), None)
     if body is None:
         return {}
     schema = tool.input_schema
-    return resolve(schema.get("properties", {}).get(body.name, {}), schema.get("$defs", {}))
+    declared = schema.get("properties", {}).get(body.name, {})
+    return follow_references(declared, schema.get("$defs", {}))
 
 
 def describe_needs(tool: ToolPlan) -> str:

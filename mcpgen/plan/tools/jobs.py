@@ -19,7 +19,8 @@ from mcpgen.ir.api import SAFE_METHODS, Operation, ResponseLink
 from mcpgen.ir.manifest_entries import PollEntry
 from mcpgen.ir.tool_plan import JobCall, JobPlan, ToolPlan
 from mcpgen.jsonschema.direction import Shapes
-from mcpgen.jsonschema.types import JsonObject, JsonSchema
+from mcpgen.jsonschema.references import follow_references
+from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.plan.schemas.tool_schema import list_response_schemas
 from mcpgen.plan.tools.entries import names_of
 from mcpgen.plan.tools.results import ResultPolicyPlanning
@@ -96,11 +97,7 @@ class JobPlanning:
     def _plan_job(self, tool: ToolPlan, poll: PollEntry) -> JobPlan:
         at = self._locate(tool)
         status = self._find(tool, poll.operation, at("poll", "operation"))
-
-        def locate(*inside: str) -> Location:
-            return at(*inside)
-
-        checked = ResultPolicyPlanning(status.operation, (), None, self._responses, locate)
+        checked = ResultPolicyPlanning(status.operation, (), None, self._responses, at)
         checked.check_method()
         checked.check_poll(poll)
         call = self._plan_call(tool, poll, poll.operation, "operation")
@@ -251,20 +248,10 @@ class JobPlanning:
         return None
 
     def _list_enum(self, schema: JsonSchema, name: str) -> tuple[str, ...]:
-        properties = self._resolve(schema).get("properties", {})
-        member = self._resolve(properties.get(name, {})) if isinstance(properties, dict) else {}
-        values = member.get("enum", ())
+        named = self._responses.schemas
+        properties = follow_references(schema, named).get("properties", {})
+        values = follow_references(properties.get(name, {}), named).get("enum", ())
         return tuple(it for it in values if isinstance(it, str))
-
-    def _resolve(self, schema: JsonSchema) -> JsonObject:
-        seen: set[str] = set()
-        while isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
-            reference = schema["$ref"]
-            if reference in seen:
-                return {}
-            seen.add(reference)
-            schema = self._responses.schemas.get(reference.removeprefix("#/$defs/"), {})
-        return schema if isinstance(schema, dict) else {}
 
 
 def _is_text(schema: JsonSchema) -> bool:

@@ -14,6 +14,8 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct, field
 
+from mcpgen.absent import ABSENT
+from mcpgen.jsonschema.values import value_at
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ToolError
 from mcpgen.runtime.process.log import log
@@ -24,11 +26,10 @@ from mcpgen.runtime.tools.states import (
     is_same,
     is_temporary,
 )
-from mcpgen.text.json_pointer import pointer_tokens
+from mcpgen.runtime.upstream.http.messages import HeaderFields, find_field
 
 if TYPE_CHECKING:
     from mcpgen.runtime.handlers.context import Context
-    from mcpgen.runtime.tools.results import ToolOutcome
     from mcpgen.runtime.tools.tool import Handler
     from mcpgen.runtime.upstream.client import Environment
 
@@ -48,7 +49,7 @@ class JobCall(Struct, frozen=True):
     arguments: dict[str, str] = {}
 
     def evaluate(
-        self, inputs: Mapping[str, Any], body: Any, headers: Mapping[str, str]
+        self, inputs: Mapping[str, Any], body: Any, headers: HeaderFields
     ) -> JsonObject | None:
         """Return the arguments; None if the response or the call lacks one of them."""
         found: JsonObject = {}
@@ -70,12 +71,12 @@ class Job(Struct, frozen=True):
     path: str = ""  # of the operation that reads the state, if the header `Location` leads to it
 
     def find(
-        self, inputs: Mapping[str, Any], body: Any, headers: Mapping[str, str]
+        self, inputs: Mapping[str, Any], body: Any, headers: HeaderFields
     ) -> JsonObject | None:
         """Return the arguments with which the state is read; None if this job did not begin."""
         if not self.path:
             return self.status.evaluate(inputs, body, headers)
-        found = match_path(self.path, headers.get("location", ""))
+        found = match_path(self.path, find_field(headers, "location"))
         if found is None:
             return None
         arguments: JsonObject = {}
@@ -111,7 +112,7 @@ class TaskPolicy(Struct, frozen=True):
             return await handler(ctx, **inputs)
         except asyncio.CancelledError:
             if ctx.task.is_cancelled and self.cancel is not None and not self.jobs:
-                await self._cancel(ctx, self.cancel.evaluate(inputs, None, {}))
+                await self._cancel(ctx, self.cancel.evaluate(inputs, None, ()))
             raise
 
     async def _call_job(
@@ -126,7 +127,7 @@ class TaskPolicy(Struct, frozen=True):
             value = await handler(ctx, **inputs)
             body = ctx.api.last_value if value is None else value
             response = ctx.api.last_response
-            headers = {} if response is None else {k.lower(): v for k, v in response.headers}
+            headers = () if response is None else response.headers
             found = ((it, it.find(inputs, body, headers)) for it in self.jobs)
             job, arguments = next((it for it in found if it[1] is not None), (None, None))
             if job is None or _is_final(job, body):  # or the response does not say which job it is
@@ -175,7 +176,7 @@ async def _follow(job: Job, environment: Environment, ctx: Context, arguments: J
             if _is_final(job, outcome.value):
                 return outcome.value
             ctx.task.report(describe_state(job.until, outcome.value))
-            seconds = _read_retry_after(outcome, seconds)
+            seconds = _read_interval(outcome.headers, seconds)
         await environment.sleep(seconds)
 
 
@@ -197,30 +198,19 @@ def match_path(template: str, location: str) -> dict[str, str] | None:
     return dict(zip(names, map(unquote, found.groups()), strict=True))
 
 
-def _read_retry_after(outcome: ToolOutcome, otherwise: float) -> float:
-    text = outcome.header("retry-after")
-    return _read_interval({"retry-after": text} if isinstance(text, str) else {}, otherwise)
-
-
-def _read_interval(headers: Mapping[str, str], otherwise: float) -> float:
+def _read_interval(headers: HeaderFields, otherwise: float) -> float:
     """Return the seconds of `Retry-After` (RFC 9110, section 10.2.3); dates are not used."""
-    text = headers.get("retry-after", "").strip()
+    text = find_field(headers, "retry-after").strip()
     seconds = float(text) if text.isascii() and text.isdigit() else otherwise
     return min(max(seconds, MIN_SECONDS), MAX_SECONDS)
 
 
-def _evaluate(
-    expression: str, inputs: Mapping[str, Any], body: Any, headers: Mapping[str, str]
-) -> Any:
+def _evaluate(expression: str, inputs: Mapping[str, Any], body: Any, headers: HeaderFields) -> Any:
     if expression.startswith(_INPUT):
         return inputs.get(expression.removeprefix(_INPUT))
     if expression.startswith(_HEADER):
-        return headers.get(expression.removeprefix(_HEADER).lower())
+        return find_field(headers, expression.removeprefix(_HEADER)) or None
     if not expression.startswith(_BODY):
         return expression
-    for token in pointer_tokens(expression.removeprefix(_BODY).removeprefix("#")):
-        if isinstance(body, list) and token.isdigit() and int(token) < len(body):
-            body = body[int(token)]
-        else:
-            body = body.get(token) if isinstance(body, dict) else None
-    return body
+    found = value_at(body, expression.removeprefix(_BODY).removeprefix("#"))
+    return None if found is ABSENT else found

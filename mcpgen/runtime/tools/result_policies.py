@@ -52,9 +52,8 @@ class Polling(Struct, frozen=True):
                 value = await handler(ctx, **keywords)
             except ToolError as error:
                 failures += 1
-                if not (self.begins_task and ctx.task.is_begun and is_temporary(error)):
-                    raise
-                if failures >= MAX_FAILURES:
+                can_wait = self.begins_task and ctx.task.is_begun and is_temporary(error)
+                if not can_wait or failures >= MAX_FAILURES:
                     raise
                 ctx.task.report(f"The state is unknown: {error}")
                 await environment.sleep(self.interval_seconds)

@@ -11,6 +11,7 @@ from mcpgen.jsonschema.references import (
     find_recursive_names,
     find_reference,
     find_referred_names,
+    follow_references,
     iterate_parts,
     iterate_reachable,
 )
@@ -32,6 +33,29 @@ def refer(name: str) -> dict[str, Any]:
 )
 def test_find_reference_returns_the_referenced_name(schema: Any, name: str) -> None:
     assert find_reference(schema) == name
+
+
+@pytest.mark.parametrize(
+    ("schema", "found"),
+    [
+        ({"type": "string"}, {"type": "string"}),
+        (refer("first"), {"type": "integer"}),
+        (refer("a~1b~0c"), {"type": "integer"}),
+        (refer("circle"), {}),
+        (refer("gone"), {}),
+        (refer("anything"), {}),
+        (True, {}),
+    ],
+)
+def test_references_are_followed_to_the_schema_at_their_end(schema: Any, found: Any) -> None:
+    named = {
+        "first": refer("a~1b~0c"),
+        "a/b~c": {"type": "integer"},
+        "circle": refer("other"),
+        "other": refer("circle"),
+        "anything": True,
+    }
+    assert follow_references(schema, named) == found
 
 
 def test_references_in_enum_and_default_values_are_ignored() -> None:
