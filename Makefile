@@ -34,7 +34,7 @@ OAUTH_PACKAGES := oidc-provider@9.13.3 \
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test test-fast static bench bench-compare bench-instructions bench-telemetry fuzz kills task-kills load validate-selftest audit-selftest validate-agreement validate-servers image peers wheelhouse pythons corpus corpus-compare lint-corpus suites judges text-signals docs update-docs update-examples clean
+.PHONY: help demo test test-fast static bench bench-compare bench-instructions bench-million bench-capacity bench-results bench-telemetry fuzz kills task-kills load validate-selftest audit-selftest validate-agreement validate-servers image peers wheelhouse pythons corpus corpus-compare corpus-paging directory directory-planning histories lint-corpus suites judges ranking lexicon text-signals annotations tools-before-after proposals docs update-docs update-examples clean
 .DELETE_ON_ERROR:
 
 help:
@@ -45,6 +45,9 @@ help:
 	@echo 'make fuzz             random frames, API responses and documents for an hour; a table'
 	@echo 'make bench-compare BASE=FOLDER  server CPU per call beside that of another source tree'
 	@echo 'make bench-instructions BASE=FOLDER  instructions per call beside those of another source tree (valgrind)'
+	@echo 'make bench-million    a million calls over stdio and HTTP: memory, CPU, latencies'
+	@echo 'make bench-capacity   1,000 servers in a workspace, 1,000 requests a second over two replicas'
+	@echo 'make bench-results    tokens and CPU of long results that are stored'
 	@echo 'make bench-telemetry  instructions per call with OpenTelemetry beside those without'
 	@echo 'make load             200 users over two replicas for half an hour, with faults; a table'
 	@echo 'make kills            50 kills of replicas under load: no finished call is lost; a table'
@@ -57,10 +60,19 @@ help:
 	@echo 'make pythons          every other Python here that mcpgen runs on, for the tests to compare'
 	@echo 'make corpus           a server from each real document there is, checked; a table'
 	@echo 'make corpus-compare BASE=FOLDER  what that source tree and this one serve of them; a table'
+	@echo 'make directory REPOSITORY=FOLDER  a server of each API of a public directory, tested; a table'
+	@echo 'make directory-planning REPOSITORY=FOLDER  the operations of a public directory that get a tool; a table'
+	@echo 'make histories REPOSITORY=FOLDER  servers with edits, pulled through all versions of their APIs'
+	@echo 'make corpus-paging BASE=FOLDER  the lists whose pages that source tree and this one find; tables'
 	@echo 'make lint-corpus      lint the examples and the servers of a hundred real documents; a table'
 	@echo 'make suites           the generated tests of twenty real documents, run; a table'
+	@echo 'make ranking          how often the search finds the right tool of 16 real documents; two tables'
+	@echo 'make lexicon          the related words of the search, from WordNet'
 	@echo 'make judges           our requests beside those that other tools make of real documents'
 	@echo 'make text-signals     precision and recall of the search for hidden and steering text; tables'
+	@echo 'make annotations      precision and recall of the rules of annotations; a table'
+	@echo 'make proposals        merged tools and workflows that new proposes for real documents; a table'
+	@echo 'make tools-before-after BASE=FOLDER DOCUMENTS=FOLDER  60 tools of that source tree, of this one, and of other tools; tables'
 	@echo 'make docs             the site of docs/ in .cache/site, warnings as errors'
 	@echo 'make update-docs      rewrite the generated parts of docs/'
 	@echo 'make update-examples  rewrite generated_examples/ and the diffs of the story'
@@ -91,7 +103,9 @@ bench: $(INSTALLED) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/inst
 	-@$(BIN)/python tests/benchmarks/generation.py
 	-@$(BIN)/python tests/benchmarks/suites.py
 	-@$(BIN)/python tests/benchmarks/tasks.py
-	@$(BIN)/python tests/benchmarks/workspace.py
+	-@$(BIN)/python tests/benchmarks/workspace.py
+	-@$(BIN)/python tests/benchmarks/status.py
+	@$(BIN)/python tests/benchmarks/review.py
 
 # An input that is worth keeping is copied from .cache/fuzz/ to tests/fuzz/corpus/.
 FUZZ_SECONDS ?= 3600
@@ -128,6 +142,16 @@ audit-selftest: $(TEST_TOOLS) peers
 # Needs npm, git and `unshare`. SERVERS selects some by parts of their names: SERVERS='time excel'.
 validate-servers: $(TEST_TOOLS)
 	@nice $(BIN)/python -m tests.validate.third_party $(SERVERS)
+
+bench-million: $(INSTALLED)
+	@nice $(BIN)/python tests/benchmarks/million.py
+
+# Needs valkey-server or redis-server.
+bench-capacity: $(INSTALLED)
+	@nice $(BIN)/python tests/benchmarks/capacity.py
+
+bench-results: $(INSTALLED)
+	@$(BIN)/python tests/benchmarks/stored_results.py
 
 # BASE is a source tree with its own .venv, in which `make demo` was run.
 bench-telemetry: $(INSTALLED)
@@ -179,14 +203,43 @@ corpus: $(INSTALLED)
 corpus-compare: $(INSTALLED)
 	@$(BIN)/python -m tests.corpus.before_and_after --base "$(BASE)" $(if $(WRITE),--write "$(WRITE)") $(PARTS)
 
+# REPOSITORY is a git repository of published documents, of which COMMIT (HEAD~1 by default) is
+# read. A run that was stopped goes on after its last result; `ARGUMENTS=--help` shows the options.
+directory: $(TEST_TOOLS)
+	@$(BIN)/python -m tests.directory --repository "$(REPOSITORY)" $(if $(COMMIT),--commit "$(COMMIT)") $(ARGUMENTS)
+
+directory-planning: $(TEST_TOOLS)
+	@$(BIN)/python -m tests.directory.planning --repository "$(REPOSITORY)" $(if $(COMMIT),--commit "$(COMMIT)") $(ARGUMENTS)
+
+histories: $(TEST_TOOLS)
+	@$(BIN)/python -m tests.directory.histories --repository "$(REPOSITORY)" $(if $(COMMIT),--commit "$(COMMIT)") $(ARGUMENTS)
+
+corpus-paging: $(INSTALLED)
+	@$(BIN)/python -m tests.corpus.paging --base "$(BASE)" $(PARTS)
+
 lint-corpus: $(INSTALLED)
 	@$(BIN)/python -m tests.corpus.lint
 
 suites: $(TEST_TOOLS)
 	@$(BIN)/python -m tests.corpus.suites
 
+ranking: $(INSTALLED)
+	@$(BIN)/python -m tests.corpus.ranking
+
+lexicon: $(INSTALLED)
+	@$(BIN)/python -m tests.bigapi.make_wordnet
+
 text-signals: $(INSTALLED)
 	@$(BIN)/python -m tests.unit.text.signals.measurement
+
+# DOCUMENTS=FOLDER shows the texts of the published documents to the rules.
+annotations: $(INSTALLED)
+	@$(BIN)/python -m tests.annotations.measure $(if $(DOCUMENTS),--documents "$(DOCUMENTS)")
+
+proposals: $(INSTALLED)
+	@$(BIN)/python -m tests.proposals.measure
+tools-before-after: $(INSTALLED) $(PEERS)/fastmcp-4.1.6/installed.txt $(PEERS)/openapi-mcp-generator-4.0.1/installed
+	@$(BIN)/python -m tests.corpus.tools_before_after --base "$(BASE)" --documents "$(DOCUMENTS)" $(if $(PAGE),--page "$(PAGE)")
 
 judges: $(INSTALLED) $(NODE_TOOLS) $(PEERS)/schemathesis-4.32.5/installed.txt
 	@$(BIN)/python -m tests.corpus.outside_judges
@@ -205,6 +258,7 @@ $(SITE_TOOLS)/installed: docs/requirements.txt | $(INSTALLED)
 
 update-docs: $(TEST_TOOLS)
 	@$(BIN)/python -m tests.docs.generated
+	@if command -v tmux >/dev/null; then $(BIN)/python -m tests.docs.explore_captures; else echo 'SKIPPED: tmux is missing, so docs/how-to/explore.md is not updated'; fi
 
 update-examples: $(TEST_TOOLS)
 	@$(BIN)/python -m tests.support.examples
@@ -238,6 +292,11 @@ $(TEST_TOOLS): $(INSTALLED) tests/requirements.txt
 $(PEERS)/%/installed.txt: tests/peers/install.py | $(INSTALLED)
 	@echo '== install $* as a peer'
 	@$(BIN)/python tests/peers/install.py $(@D) $$(echo $* | sed 's/-\([0-9.]*\)$$/==\1/')
+	@touch $@
+
+$(PEERS)/openapi-mcp-generator-4.0.1/installed:
+	@echo '== install openapi-mcp-generator 4.0.1 as a peer'
+	@npm install --no-package-lock --no-save --no-audit --no-fund --loglevel=error --prefix $(@D) openapi-mcp-generator@4.0.1
 	@touch $@
 
 $(NODE_TOOLS): Makefile

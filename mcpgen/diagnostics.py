@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TypedDict, Unpack
 
 import msgspec
@@ -69,6 +70,21 @@ class Repair(Struct, frozen=True):
 DROPPED = Repair(is_dropped=True)
 
 
+class Acceptance(Struct, frozen=True):
+    """The decision of an owner to accept a problem for a time."""
+
+    reason: str
+    owner: str  # `@user`, `@org/team` or an e-mail address
+    expires: date  # the last day on which it holds, in UTC
+
+    def __str__(self) -> str:
+        return f"until {self.expires} by {self.owner}: {self.reason}"
+
+    def as_json(self) -> dict[str, str]:
+        """Return the acceptance for `--json`."""
+        return {"reason": self.reason, "owner": self.owner, "expires": self.expires.isoformat()}
+
+
 class Diagnostic(Struct, frozen=True):
     """One problem. `code` names the fault in kebab-case and is stable between releases."""
 
@@ -79,6 +95,7 @@ class Diagnostic(Struct, frozen=True):
     why: str = ""
     help: str = ""
     repair: Repair | None = None
+    waived: Acceptance | None = None  # a problem that does not fail the command
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:

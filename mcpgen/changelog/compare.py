@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from mcpgen.changelog.input_changes import compare_inputs
 from mcpgen.changelog.schema_changes import TELLING, Difference, Kind, compare_schemas
 from mcpgen.changelog.schema_values import Effect, format_value
 from mcpgen.ir.surface import Surface, SurfaceTool
@@ -32,7 +33,7 @@ class Level(enum.IntEnum):
 _WORDS = {
     Level.MAJOR: """
         tool-removed tool-renamed alias-removed operation-changed
-        input-removed input-added-required input-required
+        input-removed input-added-required input-required input-flattened input-nested
         input-type-changed input-type-narrowed input-enum-narrowed input-constraint-narrowed
         output-removed output-optional
         output-type-changed output-type-narrowed output-type-widened
@@ -124,10 +125,38 @@ def _find_changes(old: Surface, new: Surface) -> Iterator[_Found]:
         was, now = old.tools[before], new.tools[after]
         yield from _compare_names(before, was, after, now)
         yield from _compare_tools(before, was, now)
+        yield from _compare_members(before, old, after, new)
+    merged, split = _describe_merged_operations(new), _describe_merged_operations(old)
     for name in old.tools.keys() - pairs.keys():
-        yield _Found("tool-removed", name, f"was removed (`{old.tools[name].operation}`)")
+        operation = old.tools[name].operation
+        message = f"was removed (`{operation}`{merged.get(operation, '')})"
+        yield _Found("tool-removed", name, message)
     for name in new.tools.keys() - set(pairs.values()):
-        yield _Found("tool-added", name, f"is new (`{new.tools[name].operation}`)")
+        operation = new.tools[name].operation
+        told = split.get(operation, "").replace("is part", "was part")
+        yield _Found("tool-added", name, f"is new (`{operation}`{told})")
+
+
+def _describe_merged_operations(surface: Surface) -> dict[str, str]:
+    """Return a clause about each operation that a merged tool serves, by operation."""
+    return {
+        surface.exposed[member].operation: f", which is part of `{name}`"
+        for name, tool in surface.tools.items()
+        for member in tool.merges.values()
+    }
+
+
+def _compare_members(before: str, old: Surface, after: str, new: Surface) -> Iterator[_Found]:
+    """Compare what the list of a merged tool does not show of its operations."""
+    was, now = old.tools[before].merges, new.tools[after].merges
+    for choice in sorted(was.keys() & now.keys()):
+        one, other = old.exposed[was[choice]], new.exposed[now[choice]]
+        if one.operation != other.operation:
+            message = f"calls `{other.operation}` for `{choice}` now, not `{one.operation}`"
+            yield _Found("operation-changed", before, message, is_certain=False)
+        yield from _compare_security(before, one, other)
+        if one.checked_schema is not None or other.checked_schema is not None:
+            yield from _compare_inputs(before, one, other)
 
 
 def _pair_tools(old: Surface, new: Surface) -> dict[str, str]:
@@ -187,20 +216,13 @@ def _compare_tools(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[_F
 
 
 def _compare_inputs(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[_Found]:
-    """Compare the schemas that arguments must satisfy, and the texts of the listed schemas."""
-    listed = compare_schemas(was.input_schema, now.input_schema, severe=Effect.NARROWED)
-    if was.checked_schema is None and now.checked_schema is None:
-        checked: tuple[Difference, ...] = listed
-    else:
-        checked = compare_schemas(
-            was.checked_schema or was.input_schema,
-            now.checked_schema or now.input_schema,
-            severe=Effect.NARROWED,
-        )
-    differences = [one for one in checked if one.kind not in TELLING]
-    changed = {one.path for one in differences}
-    differences += [one for one in listed if one.kind in TELLING and one.path not in changed]
-    yield from _grade(name, "input", "the arguments", differences)
+    if was.flat_body is None and now.flat_body is not None:
+        message = f"the members of `{now.flat_body.argument}` are arguments now"
+        yield _Found("input-flattened", name, message)
+    elif was.flat_body is not None and now.flat_body is None:
+        message = f"the members of the body are inside of `{was.flat_body.argument}` now"
+        yield _Found("input-nested", name, message)
+    yield from _grade(name, "input", "the arguments", compare_inputs(was, now))
 
 
 def _compare_outputs(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[_Found]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mcpgen.changelog.compare import Change, Changelog, Level
-from mcpgen.text.invisible import escape_markdown_line
+from mcpgen.text.invisible import escape_comment_line
 
 _HEADINGS = {
     Level.MAJOR: "Breaking changes",
@@ -13,7 +13,6 @@ _HEADINGS = {
     Level.PATCH: "Texts (the behaviour of models may change)",
     Level.NONE: "Worth knowing",
 }
-_BREAKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def format_markdown(changelog: Changelog) -> str:
@@ -23,8 +22,7 @@ def format_markdown(changelog: Changelog) -> str:
     parts: list[str] = []
     for level, heading in _HEADINGS.items():
         if changes := changelog.of_level(level):
-            sentences = (_BREAKS.sub(" ", format_change(change)) for change in changes)
-            lines = [f"- {escape_markdown_line(sentence)}" for sentence in sentences]
+            lines = [f"- {escape_comment_line(format_change(change))}" for change in changes]
             parts.append("\n".join((f"### {heading}", "", *lines)))
     return "\n\n".join(parts) + "\n"
 
@@ -32,6 +30,18 @@ def format_markdown(changelog: Changelog) -> str:
 def format_change(change: Change) -> str:
     """Format a change as one sentence with the name of its tool."""
     return f"`{change.tool}`: {change.message}" if change.tool else change.message
+
+
+def format_change_json(change: Change) -> dict[str, str | bool]:
+    """Return a change for `--json`."""
+    return {
+        "rule": change.rule,
+        "level": change.level.word,
+        "tool": change.tool,
+        "path": change.path,
+        "message": change.message,
+        "certain": change.is_certain,
+    }
 
 
 def format_github_annotations(
@@ -42,7 +52,7 @@ def format_github_annotations(
     `listing` is the content of `file`. What is at or over `fail_on` is an error, else a major
     change is a warning, and all others are notices.
     """
-    lines = _find_tool_lines(listing)
+    lines = find_tool_lines(listing)
     commands = []
     for change in changelog.changes:
         is_over = fail_on is not None and change.level >= fail_on
@@ -53,7 +63,8 @@ def format_github_annotations(
     return "".join(commands)
 
 
-def _find_tool_lines(listing: bytes) -> dict[str, int]:
+def find_tool_lines(listing: bytes) -> dict[str, int]:
+    """Return the line of each tool in a `listing.json` that mcpgen wrote, by name."""
     found = (
         (re.match(rb'\t"name":"([^"]+)",?\}?,?$', line), number)
         for number, line in enumerate(listing.splitlines(), 1)

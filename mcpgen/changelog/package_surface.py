@@ -42,7 +42,9 @@ def reject_conflict_markers(content: bytes, path: str) -> None:
         raise SurfaceUnreadableError("it has conflict markers of a merge in it", path)
 
 
-_SOURCES = re.compile(r"(src/[^/]+/_generated)/(contract|listing|workflows|tools/[^/]+)\.json")
+_SOURCES = re.compile(
+    r"(src/[^/]+/_generated)/(contract|listing|merged|workflows|tools/[^/]+)\.json"
+)
 
 
 def is_surface_source(path: str) -> bool:
@@ -76,6 +78,8 @@ def _read_package(files: Mapping[str, bytes], folder: str) -> Surface:
     groups = [f"tools/{group}.json" for group in contract["groups"]]
     if contract.get("workflows"):
         groups.append("workflows.json")
+    if contract.get("merged"):
+        groups.append("merged.json")
     aliases: JsonObject = contract.get("aliases", {})
     tools: dict[str, SurfaceTool] = {}
     exposed: dict[str, SurfaceTool] = {}
@@ -112,5 +116,8 @@ def _surface_tool(entry: JsonObject, listed: JsonObject, aliases: tuple[str, ...
         "security": entry.get("request", {}).get("security", ()),
         "aliases": aliases,
         "document_name": entry.get("document_name", ""),
+        "flat_body": entry.get("flat_body"),
+        "wire_names": entry.get("wire_names", {}) if "flat_body" in entry else {},
+        "merges": entry.get("members", {}) if "scope" in entry else {},
     }
     return msgspec.convert(stated, SurfaceTool)

@@ -14,6 +14,7 @@ import typer
 import typer.main
 
 import mcpgen
+from mcpgen.cli import completion
 from mcpgen.cli.arguments import disable_value_expansion
 from mcpgen.cli.exit_codes import EXIT_CODES, UsageError
 from mcpgen.cli.options import command
@@ -36,8 +37,9 @@ def write_bug_report(traceback: str) -> str:
 # Each is a module of its own. The help lists them in this order.
 _COMMANDS = tuple(
     """
-    new generate pull source check changelog override eject ack tools call mock test validate lint
-    audit add remove list doctor bundle schema overlay ws
+    new generate pull source check status review dashboard changelog override eject ack tools call
+    explore inspect mock test validate lint audit eval add remove list doctor bundle schema overlay
+    ws completion
     """.split()
 )
 
@@ -83,6 +85,8 @@ def run(argv: Sequence[str]) -> int:
     """Run one command and return its exit code; raise an exception only with `--debug`."""
     options = argv[: argv.index("--")] if "--" in argv else argv
     printer = Printer(as_json="--json" in options)
+    if completion.is_completing():
+        return _complete()
     try:
         command_line = typer.main.get_command(_command_line(argv))
         disable_value_expansion(command_line)
@@ -101,6 +105,26 @@ def run(argv: Sequence[str]) -> int:
         from mcpgen.pipeline.project.disk import is_system_fault  # only where it is needed
 
         return (_report_fault if is_system_fault(error) else _report_bug)(printer, error)
+
+
+def _complete() -> int:
+    """Answer the completion script of a shell."""
+    words = completion.read_words()
+    name = completion.choose_command(words, _COMMANDS)
+    app = _command_line([name]) if name else _list_commands()
+    completion.register_shells()
+    command_line = typer.main.get_command(app)
+    disable_value_expansion(command_line)
+    command_line.main(args=[], prog_name="mcpgen", complete_var=completion.VARIABLE)
+    return EXIT_CODES[Outcome.DONE]
+
+
+def _list_commands() -> typer.Typer:
+    """Return a command line with the names of all commands, none of which is imported."""
+    app = typer.Typer(add_completion=False, callback=options_before_the_command)
+    for name in _COMMANDS:
+        app.command(name, help=completion.summarize_command(name))(lambda: None)
+    return app
 
 
 def _report_usage_error(printer: Printer, argv: Sequence[str], error: typer.TyperException) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcpgen.cli.completion_values import list_clients
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
     from mcpgen.factory.clients.registry import InstallClient
 
 Clients = Annotated[
-    str, typer.Option("--client", metavar="A,B", help="The clients, by id; `mcpgen list` has them.")
+    str,
+    typer.Option(
+        "--client",
+        metavar="A,B",
+        help="The clients, by id; `mcpgen list` has them.",
+        autocompletion=list_clients,
+    ),
 ]
 
 

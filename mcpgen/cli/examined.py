@@ -49,4 +49,6 @@ def choose_transports(target: Target, name: str) -> tuple[str, ...]:
                 "a command is examined over stdio", help="start the server, and give its URL"
             )
         return ("stdio",)
-    return {"": ("stdio", "http"), "all": _TRANSPORTS}.get(name, (name,))
+    from mcpgen.factory.validate.project import PACKAGE_TRANSPORTS
+
+    return {"": PACKAGE_TRANSPORTS, "all": _TRANSPORTS}.get(name, (name,))

@@ -1,7 +1,8 @@
-"""The exit codes of `mcpgen`, on which scripts rely, and the error for wrong usage."""
+"""The exit codes of `mcpgen`, on which scripts rely, and the errors that end a command."""
 
 from __future__ import annotations
 
+from mcpgen.diagnostics import Problems
 from mcpgen.pipeline.options import Outcome
 
 EXIT_CODES = {
@@ -21,3 +22,12 @@ class UsageError(Exception):
     def __init__(self, message: str, *, help: str = "") -> None:
         super().__init__(message)
         self.help = help
+
+
+class RejectedFileError(Exception):
+    """A file of the user is invalid; `problems` contains the reasons."""
+
+    def __init__(self, problems: Problems) -> None:
+        super().__init__()
+        self.problems = problems
+        self.outcome = Outcome.REJECTED

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Concatenate, ParamSpec
 
 import typer
 
+from mcpgen.cli.completion_values import list_revisions, list_servers, offer
+from mcpgen.cli.exit_codes import RejectedFileError
 from mcpgen.cli.output.report import Printer
 from mcpgen.factory.packages import WorkspaceRefusedError
 
@@ -27,7 +29,9 @@ _SHARED = {
     "quiet": _flag("--quiet", "-q", help="Print errors and warnings only."),
     "ci": _flag("--ci", help="Never prompt, as in continuous integration."),
     "verbose": _flag(
-        "--verbose", "-v", help="Also list the test cases for which no sample value exists."
+        "--verbose",
+        "-v",
+        help="List what is otherwise counted: test cases, decisions, stages.",
     ),
     "debug": _flag("--debug", help="Show the traceback of an internal error."),
 }
@@ -54,7 +58,7 @@ def command(
         )
         try:
             return run(printer, *args, **kwargs)
-        except WorkspaceRefusedError as refused:
+        except (WorkspaceRefusedError, RejectedFileError) as refused:
             printer.problems(refused.problems)
             return printer.finish(refused.outcome)
 
@@ -77,7 +81,12 @@ class FailOn(enum.StrEnum):
     PATCH = "patch"
 
 
-Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a server package.")]
+Directory = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DIR", help="The folder of a server package.", autocompletion=list_servers
+    ),
+]
 Operation = Annotated[
     str,
     typer.Argument(
@@ -89,6 +98,7 @@ Server = Annotated[
     typer.Argument(
         metavar="[SERVER]",
         help="The folder of a package, a URL, or a command (after `--` if it has options).",
+        autocompletion=list_servers,
     ),
 ]
 _CONNECTION = "Connection"
@@ -116,13 +126,24 @@ TokenFrom = Annotated[
         rich_help_panel=_CONNECTION,
     ),
 ]
+Live = Annotated[
+    bool,
+    typer.Option(
+        "--live",
+        help="Use the API and the variables of your environment instead of a mock of the API.",
+    ),
+]
 AllowWrites = Annotated[
     bool,
     typer.Option("--allow-writes", help="Also call tools that are not marked as read-only."),
 ]
 ExaminedRevision = Annotated[
     str,
-    typer.Option(metavar="DATE|all", help="Examine one revision, or all that the server supports."),
+    typer.Option(
+        metavar="DATE|all",
+        help="Examine one revision, or all that the server supports.",
+        autocompletion=list_revisions,
+    ),
 ]
 ExaminedTransport = Annotated[
     str,
@@ -130,6 +151,7 @@ ExaminedTransport = Annotated[
         metavar="NAME|all",
         help="stdio, http (Streamable HTTP) or sse (HTTP+SSE of 2024-11-05). By default stdio"
         " for a command, http for a URL, and both for the folder of a package.",
+        autocompletion=offer("stdio", "http", "sse", "all"),
     ),
 ]
 MarkdownFile = Annotated[
@@ -137,7 +159,16 @@ MarkdownFile = Annotated[
     typer.Option(metavar="FILE", help="Write a Markdown page.", rich_help_panel="Reports"),
 ]
 Revision = Annotated[
-    str, typer.Option(metavar="DATE", help="The MCP revision to use: 2025-11-25 or 2026-07-28.")
+    str,
+    typer.Option(
+        metavar="DATE",
+        help="The MCP revision to use: 2025-11-25 or 2026-07-28.",
+        autocompletion=offer("2025-11-25", "2026-07-28"),
+    ),
+]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Exit with 1 also if evidence of a required stage is missing."),
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show what would change without writing it.")
@@ -148,4 +179,61 @@ Diff = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
 FailOnLevel = Annotated[
     FailOn | None, typer.Option(help="Exit with 1 if a change has this level or a higher one.")
+]
+LintTargets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--targets",
+        metavar="A,B",
+        help="Check for these clients; `all`, `portable` or `strict`. By default, `targets` of"
+        " mcpgen.yaml, else `portable`.",
+    ),
+]
+TokensBudget = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="The most tokens that the list of tools may cost. By default, `budget` of"
+        " mcpgen.yaml, else 10,000.",
+    ),
+]
+StartToLint = Annotated[
+    bool,
+    typer.Option(
+        "--start", help="Start the server of a project, to check its hand-written tools too."
+    ),
+]
+MinScore = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=100,
+        metavar="N",
+        help="Exit with 0 if every score is at least N, and 80 % were exercised.",
+    ),
+]
+BundleFormats = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="A,B",
+        help="`all`, or some of mcpb, plugin, claude-plugin, docker and server-json.",
+    ),
+]
+SourceCommit = Annotated[
+    str,
+    typer.Option(metavar="SHA", help="The commit that Docker's catalogue builds from."),
+]
+StartToBundle = Annotated[
+    bool,
+    typer.Option("--start", help="Start the server, to list its hand-written tools too."),
+]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REF",
+        help="The git revision to compare with; of a branch, the commit where this one left it."
+        " By default, HEAD or, outside git, the last result of `generate`.",
+    ),
 ]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
+from mcpgen.cli import prompts
 from mcpgen.cli.exit_codes import UsageError
-from mcpgen.cli.output.visible import visible
 from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
 from mcpgen.jsonschema.types import JsonObject
 
@@ -18,41 +17,8 @@ _HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,64}\Z")
 _SET_BY_OTHERS = frozenset({"accept", "connection", "content-length", "content-type", "host"})
 
 
-def ask(
-    source: str | None, directory: Path | None, name: str, answers: Mapping[str, str]
-) -> tuple[str, Path | None, str, dict[str, str]]:
-    """Return these four values, after asking for what was not given on the command line.
-
-    Raises:
-        KeyboardInterrupt: the person does not want to go on.
-    """
-    import questionary
-
-    if source is None:
-        source = questionary.path(
-            "Where is the API description? A file or a URL:", validate=_source_problem
-        ).unsafe_ask()
-    if not name:
-        name = questionary.text("What is the server called? Empty: as the API is.").unsafe_ask()
-    if directory is None:
-        default = f"{name}-mcp" if name else ""
-        given = questionary.path("In which folder shall it lie?", default=default).unsafe_ask()
-        directory = Path(given) if given else None
-    answers = dict(answers)
-    for key, question in _skeleton_questions().items():
-        if key not in answers:
-            answers[key] = _ask_skeleton(question)
-    return source, directory, name, answers
-
-
-def _source_problem(answer: str) -> bool | str:
-    if answer.startswith(("http://", "https://")) or Path(answer).is_file():
-        return True
-    return "there is no such file, and it is no http(s) URL"
-
-
-def _skeleton_questions() -> dict[str, Any]:
-    """Read the skeleton's own questions, in order; the name was asked for already."""
+def read_template_questions() -> dict[str, Any]:
+    """Read the questions of the project's template, in order, without that for the name."""
     import yaml
 
     from mcpgen.ir.templates import template_root
@@ -65,17 +31,16 @@ def _skeleton_questions() -> dict[str, Any]:
     }
 
 
-def _ask_skeleton(question: Mapping[str, Any]) -> str:
-    import questionary
-
-    default = str(question.get("default", ""))
-    if choices := question.get("choices"):
-        asked = questionary.select(question["help"], choices=choices, default=default)
-    else:
-        asked = questionary.text(question["help"], default=default)
-    return str(asked.unsafe_ask())
-
-
+_ABOUT_HIDDEN = (
+    "A credential that a server reads from its environment is never an argument of a tool, so the"
+    " model does not see it. The answer becomes an entry of mcpgen.yaml: `security_schemes` and"
+    " `security` of the source, or `parameters` of operations."
+)
+_ABOUT_ORIGIN = (
+    "An origin that gets the credential can use it. Calls that would send it there are refused"
+    " until the origin is confirmed. Option: --confirm-origin; in mcpgen.yaml:"
+    " `credential_origins` of the source."
+)
 _NONE, _BEARER, _BASIC, _HEADER = (
     "none",
     "a token (Authorization: Bearer)",
@@ -90,9 +55,7 @@ def decide_credential(credential: HiddenCredential) -> HiddenCredential:
     Raises:
         KeyboardInterrupt: the user cancels.
     """
-    import questionary
-
-    said = visible(credential.sentence)
+    said = credential.sentence
     if credential.code == "no-credentials" and credential.schemes:
         scheme = _ask_scheme(said)
         if scheme is None:
@@ -100,10 +63,10 @@ def decide_credential(credential: HiddenCredential) -> HiddenCredential:
         name, entry = scheme
         security: tuple[Mapping[str, tuple[str, ...]], ...] = ({name: ()}, {})
         return replace(credential, is_certain=True, schemes={name: entry}, security=security)
-    asked = questionary.confirm(
-        f"{said} Read it from the environment?", default=credential.is_certain
+    is_certain = prompts.ask_yes(
+        f"{said} Read it from the environment?", _ABOUT_HIDDEN, default=credential.is_certain
     )
-    return replace(credential, is_certain=bool(asked.unsafe_ask()))
+    return replace(credential, is_certain=is_certain)
 
 
 def confirm_origin(destination: CredentialDestination) -> bool:
@@ -112,14 +75,12 @@ def confirm_origin(destination: CredentialDestination) -> bool:
     Raises:
         KeyboardInterrupt: the user cancels.
     """
-    import questionary
-
-    subject, origin = visible(destination.subject_phrase), visible(destination.origin)
-    asked = questionary.confirm(
-        f"{subject} would send credentials to {origin}. Does it belong to the API?",
+    return prompts.ask_yes(
+        f"{destination.subject_phrase} would send credentials to {destination.origin}."
+        " Does it belong to the API?",
+        _ABOUT_ORIGIN,
         default=False,
     )
-    return bool(asked.unsafe_ask())
 
 
 def confirm_write() -> bool:
@@ -131,27 +92,27 @@ def confirm_write() -> bool:
 
 def _ask_scheme(said: str) -> tuple[str, JsonObject] | None:
     """Ask which credential an API needs; None for none."""
-    import questionary
-
-    choices = [_NONE, _BEARER, _BASIC, _HEADER]
-    chosen = questionary.select(
-        f"{said} Which credential do requests need?", choices=choices, default=_NONE
-    ).unsafe_ask()
+    chosen = prompts.ask_choice(
+        f"{said} Which credential do requests need?",
+        [(each, each) for each in (_NONE, _BEARER, _BASIC, _HEADER)],
+        _NONE,
+        _ABOUT_HIDDEN,
+    )
     if chosen == _BEARER:
         return "token", {"type": "http", "scheme": "bearer"}
     if chosen == _BASIC:
         return "basic", {"type": "http", "scheme": "basic"}
     if chosen == _HEADER:
-        name = questionary.text(
-            "What is the header called?", default="X-API-Key", validate=_header_problem
-        ).unsafe_ask()
+        name = prompts.ask_text(
+            "Name of the header:", "X-API-Key", _ABOUT_HIDDEN, find_fault=_find_header_fault
+        )
         return "api_key", {"type": "apiKey", "in": "header", "name": name}
     return None
 
 
-def _header_problem(answer: str) -> bool | str:
+def _find_header_fault(answer: str) -> str:
     is_valid = bool(_HEADER_NAME.match(answer)) and answer.lower() not in _SET_BY_OTHERS
-    return is_valid or "it is not the name of a header that can carry a key"
+    return "" if is_valid else "it is not the name of a header that can carry a key"
 
 
 def parse_answer(pair: str) -> tuple[str, str]:

@@ -25,6 +25,8 @@ class ConfigurationError(Exception):
 
 MODULE_OF_EXTRA: Final = {
     "auth": "joserfc",
+    "code": "pydantic_monty",
+    "explore": "textual",
     "otel": "opentelemetry.exporter.otlp.proto.http",
     "redis": "redis",
     "seal": "cryptography",

@@ -31,6 +31,8 @@ class Limits:
 
     # Calls of clients
     max_result_tokens: int = 25_000
+    result_ttl_seconds: float = 1800.0
+    max_stored_bytes: int = 64 * 1024 * 1024
     max_calls: int = 1000
     max_message_bytes: int = 4 * 1024 * 1024
     max_buffered_bytes: int = 48 * 1024 * 1024
@@ -63,5 +65,5 @@ LIMIT_NAMES = tuple(name for name in vars(Limits) if not name.startswith("_"))
 
 DEFAULT_LIMITS = Limits()
 
-CHARACTERS_PER_TOKEN = 4
-"""An estimate for English text and JSON."""
+BYTES_PER_TOKEN = 4
+"""An estimate for texts and JSON in UTF-8."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, product
 from typing import Any
+
+from msgspec import Struct
 
 from mcpgen.contract.base_url import BaseUrls
 
@@ -24,8 +25,7 @@ _MAX_COMBINATIONS = 100
 _USABLE, _ALTERNATIVE, _NEEDED = range(3)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolNeeds:
+class ToolNeeds(Struct, frozen=True):
     """The settings that calls of one tool need (all of `needs`), and the optional ones."""
 
     tool: str
@@ -33,8 +33,7 @@ class ToolNeeds:
     usable: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """The numbers of tools that need or can use a setting, out of `total`."""
 
     total: int

@@ -37,6 +37,7 @@ def _limit(
     *,
     option: str = "",
     for_users: bool = False,
+    in_contract: str = "",
 ) -> ServerSetting:
     """Return the setting of a limit of `contract.limits`, which has its default."""
     default = getattr(DEFAULT_LIMITS, name)
@@ -52,7 +53,8 @@ def _limit(
         option=option,
         over_http=group == "http",
         limit=name,
-        applies_to="requests" if group == "api" else "",
+        applies_to="contract" if in_contract else "requests" if group == "api" else "",
+        in_contract=in_contract,
         for_users=for_users,
     )
 
@@ -190,9 +192,25 @@ SERVER_SETTINGS: Final = (
         "calls",
         250,
         25_000_000,
-        "Maximum length of a result's text, estimated at 4 characters per token. Longer text"
-        " is cut.",
+        "Maximum size of a result, estimated at 4 bytes per token. A longer result is cut, and"
+        " names the call that returns the rest.",
         for_users=True,
+    ),
+    _limit(
+        "result_ttl_seconds",
+        "calls",
+        1,
+        _DAY,
+        "How long a result that was cut is stored.",
+        in_contract="handles",
+    ),
+    _limit(
+        "max_stored_bytes",
+        "calls",
+        64 * 1024,
+        64 * 1024**3,
+        "Memory for stored results, of all clients together. One client may use a quarter of it.",
+        in_contract="handles",
     ),
     _limit(
         "max_calls",

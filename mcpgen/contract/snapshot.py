@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from mcpgen.contract.limits import BYTES_PER_TOKEN
 from mcpgen.jsonschema.types import JsonObject
 
 _READ_ONLY = frozenset({"GET", "HEAD", "OPTIONS", "QUERY", "TRACE"})
@@ -37,7 +38,7 @@ def snapshot_entry(listed: JsonObject) -> JsonObject:
 
 def estimate_tokens(listed: JsonObject) -> int:
     """Return a quarter of the bytes of a listed tool's JSON, rounded up."""
-    return math.ceil(len(_encode(listed)) / 4)
+    return math.ceil(len(_encode(listed)) / BYTES_PER_TOKEN)
 
 
 def derive_hints(method: str) -> dict[str, bool]:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from mcpgen.ir.file_set import STATE_FOLDER, Owner, PlannedFile
 from mcpgen.ir.hand_written import OverrideRecord
+from mcpgen.ir.listing_form import OUTPUT_BUDGET, ListingForm
 from mcpgen.jsonschema.types import JsonObject
 
 LOCK_VERSION = 2  # 1 recorded one document apart from the others, and operations without it
@@ -65,6 +66,13 @@ class LockedDocument(Struct, frozen=True, omit_defaults=True):
         return replace(self, root=root, sha256=sha256, etag=etag, fetched={})
 
 
+class LeftOut(Struct, frozen=True):
+    """Why an operation has no tool; for reports only."""
+
+    code: str  # "not-selected", "off", or the code of the diagnostic that reported it
+    reason: str
+
+
 class Lock(Struct, frozen=True):
     """The state of a generated project. Everything in it can be made anew."""
 
@@ -78,12 +86,19 @@ class Lock(Struct, frozen=True):
     calls: Mapping[str, str] = field(default_factory=dict)  # types of calls that two competed for
     overlays: Mapping[str, str] = field(default_factory=dict)  # SHA-256, by path
     arazzo: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of workflows' documents
+    left_out: Mapping[str, LeftOut] = field(default_factory=dict)  # by operation key
+    listing: ListingForm | None = None  # None if none is recorded
 
     @property
     def inputs(self) -> dict[str, str]:
         """The hashes of all documents, of APIs and of workflows, and of overlays, by path."""
         found = {path: digest for each in self.documents for path, digest in each.sha256.items()}
         return found | dict(self.overlays) | dict(self.arazzo)
+
+    @property
+    def origins(self) -> str:
+        """Where the documents come from, as text: "shop.yaml, https://pay.example/api.json"."""
+        return ", ".join(each.source for each in self.documents if each.source)
 
     def with_document(self, root: str, changed: LockedDocument) -> Lock:
         """Return the lock with `changed` in place of the document with this root file, or added."""
@@ -149,6 +164,8 @@ class _Sections(Struct, frozen=True):
     files: Mapping[str, LockedFile]
     operations: Mapping[str, _ToolEntry]
     documents: Mapping[str, LockedDocument] = field(default_factory=dict)
+    left_out: Mapping[str, LeftOut] = field(default_factory=dict)
+    listing: ListingForm | None = None
 
     def lock(self) -> Lock:
         inputs = self.inputs
@@ -166,6 +183,8 @@ class _Sections(Struct, frozen=True):
             calls={key: entry.call for key, entry in self.operations.items() if entry.call},
             overlays=inputs.overlays,
             arazzo=inputs.arazzo,
+            left_out=self.left_out,
+            listing=self.listing,
         )
 
 
@@ -231,6 +250,12 @@ def dump_lock(lock: Lock) -> bytes:
             for key, tool in lock.operations.items()
         },
     }
+    if lock.left_out:
+        sections["left_out"] = {
+            key: msgspec.to_builtins(entry) for key, entry in lock.left_out.items()
+        }
+    if lock.listing is not None:
+        sections["listing"] = msgspec.to_builtins(lock.listing)
     entries = (f"  {json.dumps(name)}: {_section(sections[name])}" for name in sorted(sections))
     return ("{\n" + ",\n".join(entries) + "\n}\n").encode()
 
@@ -264,11 +289,14 @@ def parse_lock(content: bytes) -> Lock:
         raise LockUnreadableError("mcpgen.lock is not what mcpgen writes") from None
 
 
-def recover_lock(content: bytes | None, issued: Mapping[str, str] | None = None) -> Lock:
+def recover_lock(
+    content: bytes | None, issued: Mapping[str, str] | None = None, arguments: str = ""
+) -> Lock:
     """Read what is left of a lock that was lost, or whose lines a merge mixed up.
 
     Every line that still is an entry counts, of either side. What no line tells is empty, but for
-    the names of the tools: those are `issued` then, by operation.
+    the names of the tools: those are `issued` then, by operation. `arguments` is what the package
+    shows of the listing's form, which replaces that of the lines; "" if it shows nothing.
 
     Raises:
         LockTooNewError: a newer mcpgen wrote one of the sides.
@@ -285,6 +313,7 @@ def recover_lock(content: bytes | None, issued: Mapping[str, str] | None = None)
         files=found.files(),
         operations={key: entry.tool for key, entry in tools} or dict(issued or {}),
         calls={key: entry.call for key, entry in tools if entry.call},
+        listing=found.form(arguments),
     )
 
 
@@ -313,6 +342,13 @@ class _Entries:
             if first is not None:
                 found = {each.root: each for each in _of_version_1(first, others)}
         return _by_root(replace(each, sha256={}, etag="", fetched={}) for each in found.values())
+
+    def form(self, arguments: str) -> ListingForm | None:
+        """Return the form of the listing; None if nothing shows that there is one."""
+        arguments = arguments or next(self.of("arguments", str), "")
+        budget = next(self.of("output_budget", int), OUTPUT_BUDGET)
+        shares = next(self.of("shares_shapes", bool), False)
+        return ListingForm(arguments, budget, shares) if arguments else None
 
     def files(self) -> dict[str, LockedFile]:
         files: dict[str, LockedFile] = {}

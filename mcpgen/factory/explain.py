@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct
 
+from mcpgen.contract.flat_bodies import FlatBody
 from mcpgen.contract.limits import DEFAULT_LIMITS
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.ir.limits import list_stated_limits
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.ir.manifest_entries import KEY_METHODS
-from mcpgen.ir.tool_plan import Argument, ToolPlan
+from mcpgen.ir.tool_plan import HINTS, Argument, ToolPlan
 from mcpgen.jsonschema.types import JsonValue
 from mcpgen.pipeline.build import plan_project
 from mcpgen.pipeline.options import GenerateOptions, Progress
 from mcpgen.pipeline.project.project_folder import find_lock
 from mcpgen.pipeline.project.read_inputs import read_inputs, read_intent
-
-_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
 class Setting(Struct, frozen=True):
@@ -30,9 +29,11 @@ class Setting(Struct, frozen=True):
 
     setting: str  # "timeout_seconds", "parameters.limit"
     value: JsonValue
-    source: str  # "manifest", "document", "lock" or "default"
+    source: str  # "manifest", "document", "lock", "rule" or "default"
     at: Location | None = None
     entry: str = ""  # its key below `operations`
+    rule: str = ""  # the id of the rule that decides the hint
+    evidence: str = ""  # what of the operation the rule is about
 
 
 class ExplainedTool(Struct, frozen=True):
@@ -59,12 +60,51 @@ def explain(
     intent = read_intent(target, problems)
     inputs = read_inputs(target, intent, GenerateOptions(), lock=found.lock)
     plan = plan_project(inputs, problems, progress).plan
+    for tool in plan.merged:
+        if name in (tool.name, tool.key):
+            settings = _explain_merged_tool(tool, intent)
+            return ExplainedTool(tool.name, tool.key, tuple(settings))
     for tool in plan.tools:
         if name in (tool.name, tool.operation.key, *tool.aliases):
             is_published = tool.name in found.lock.operations.values()
             settings = _Explainer(tool, intent, is_published=is_published).settings()
             return ExplainedTool(tool.name, tool.operation.key, tuple(settings))
-    return tuple(tool.name for tool in plan.tools)
+    return tuple(sorted(tool.name for tool in (*plan.tools, *plan.merged)))
+
+
+def _explain_merged_tool(tool: ToolPlan, intent: LocatedManifest) -> Iterator[Setting]:
+    """Explain a merged tool: its operations, and the hints of the most dangerous one.
+
+    Everything else is a setting of its operations, which have names of their own.
+    """
+    entry = ("merged", tool.name)
+    yield Setting("name", tool.name, "manifest", intent.locate(entry))
+    for key, value in (("title", tool.title), ("description", tool.description)):
+        is_stated = bool(intent.value_at((*entry, key)))
+        at = intent.locate((*entry, key)) if is_stated else None
+        source = "manifest" if is_stated else "document"
+        yield Setting(key, value.partition("\n")[0], source, at)
+    yield Setting("argument", tool.scope, *_locate_argument(tool, intent))
+    for member in tool.merges:
+        shown = f"{member.operation.key} (tool {member.tool})"
+        at = intent.locate((*entry, "operations", member.choice))
+        yield Setting(f"operations.{member.choice}", shown, "manifest", at)
+    for hint in HINTS:
+        reason = tool.hint_reasons[hint]
+        yield Setting(
+            f"annotations.{hint}",
+            tool.annotations[hint],
+            "rule",
+            intent.locate(entry),
+            rule=reason.rule,
+            evidence=reason.evidence,
+        )
+
+
+def _locate_argument(tool: ToolPlan, intent: LocatedManifest) -> tuple[str, Location | None]:
+    tokens = ("merged", tool.name, "argument")
+    stated = intent.value_at(tokens) is not None
+    return ("manifest", intent.locate(tokens)) if stated else ("default", None)
 
 
 class _Explainer:
@@ -84,6 +124,10 @@ class _Explainer:
         yield self._explain_text("title", tool.title)
         yield self._explain_text("description", tool.description.partition("\n")[0])
         yield self._explain_policy("expose", tool.exposed_as)
+        if any(argument.location == "body" for argument in tool.arguments):
+            yield self._explain_form()
+            if tool.flat_body is not None and not tool.flat_body.required:
+                yield _explain_empty_body(tool)
         yield from self._explain_parameters()
         yield from self._explain_annotations()
         yield from self._explain_headers()
@@ -95,7 +139,7 @@ class _Explainer:
             yield self._explain_idempotency_header()
         is_off = tool.stated.entry.paginate is False
         joined = {"max_pages": pages.most} if pages else False if is_off else None
-        yield self._explain_policy("paginate", joined)
+        yield self._explain_pages(joined)
         yield self._explain_policy("confirm", policies.confirm)
         yield self._explain_policy("poll", msgspec.to_builtins(tool.stated.entry.poll))
         yield self._explain_policy("task", policies.task or "never")
@@ -116,6 +160,16 @@ class _Explainer:
             )
         return self._explain_policy(setting, getattr(DEFAULT_LIMITS, limit))
 
+    def _explain_form(self) -> Setting:
+        """Explain whether the members of the body are arguments."""
+        value = "nested" if self._tool.flat_body is None else "flat"
+        stated = self._explain_policy("arguments", value)
+        if stated.source == "manifest":
+            return stated
+        if self._intent.manifest.arguments:
+            return Setting("arguments", value, "manifest", self._intent.locate(("arguments",)))
+        return Setting("arguments", value, "lock", Location(LOCK_FILE))
+
     def _explain_idempotency_header(self) -> Setting:
         header = self._tool.idempotency_header
         explained = self._explain_policy("idempotency_header", header)
@@ -125,14 +179,20 @@ class _Explainer:
         return explained
 
     def _explain_annotations(self) -> Iterator[Setting]:
-        hints = msgspec.to_builtins(self._tool.stated.entry.annotations) or {}
-        for hint in _HINTS:
-            value = self._tool.annotations.get(hint)
+        """Explain each hint: by the manifest, an extension of the document, or a rule."""
+        tool = self._tool
+        hints = msgspec.to_builtins(tool.stated.entry.annotations) or {}
+        for hint in HINTS:
+            value = tool.annotations[hint]
             explained = self._explain_policy(f"annotations.{hint}", value)
             if explained.source == "default" and hints.get(hint) is not None:
                 explained = self._explain_text(explained.setting, value)  # by an extension
-            if value is not None:
-                yield explained
+            if explained.source == "default":
+                reason, at = tool.hint_reasons[hint], tool.operation.at.location()
+                explained = Setting(
+                    explained.setting, value, "rule", at, rule=reason.rule, evidence=reason.evidence
+                )
+            yield explained
 
     def _explain_parameters(self) -> Iterator[Setting]:
         """Explain whether each parameter is an argument, a fixed value, or hidden."""
@@ -147,12 +207,27 @@ class _Explainer:
         if body is not None:
             described["body", ""] = body.at
         renamed = {entry.name for entry in entries.values()}
+        flat = self._tool.flat_body
         for argument in self._tool.arguments:
+            if flat is not None and argument.location == "body":
+                yield from self._explain_members(flat, entries)
+                continue
             if argument.name not in entries and argument.name not in renamed:
                 place = described.get((argument.location, argument.wire_name))
                 at = (place or self._tool.operation.at).location()
                 shown = f"parameters.{argument.name}"
                 yield Setting(shown, _describe_argument(argument), "document", at)
+
+    def _explain_members(self, flat: FlatBody, entries: Collection[str]) -> Iterator[Setting]:
+        """Explain the arguments that are members of the body."""
+        required = self._tool.input_schema.get("required", ())
+        for name, member in flat.members.items():
+            place = f"body.{self._tool.wire_names.get(member, member)}"
+            if place not in entries:
+                value = "argument, required" if name in required else "argument"
+                value += f" {name}" if f"body.{name}" != place else ""
+                at = self._tool.operation.at.location()
+                yield Setting(f"parameters.{place}", value, "document", at)
 
     def _explain_headers(self) -> Iterator[Setting]:
         """Explain the default headers of the tool's requests."""
@@ -190,6 +265,15 @@ class _Explainer:
             return self._explain_entry((setting,), value)
         return Setting(setting, value, "document", self._tool.operation.at.location())
 
+    def _explain_pages(self, joined: JsonValue) -> Setting:
+        """Explain how many pages a call joins, and what shows that the list has pages."""
+        explained, pages = self._explain_policy("paginate", joined), self._tool.pagination
+        if pages is None or explained.source != "default":
+            return explained
+        rule = f"{'assumed' if pages.is_assumed else 'declared'}-{pages.kind}"
+        at = self._tool.operation.at.location()
+        return Setting("paginate", joined, "rule", at, rule=rule, evidence=pages.evidence)
+
     def _explain_policy(self, name: str, value: JsonValue) -> Setting:
         """Explain a setting with a default unless it is in the manifest."""
         inside = tuple(name.split("."))
@@ -208,6 +292,19 @@ class _Explainer:
         tokens = self._tokens(*inside)
         at = self._intent.locate(tokens)
         return Setting(".".join(inside), value, "manifest", at, entry=tokens[1])
+
+
+def _explain_empty_body(tool: ToolPlan) -> Setting:
+    """Explain that no arguments send an empty object as an optional body."""
+    return Setting(
+        "arguments.empty_body",
+        "not sent",
+        "rule",
+        tool.operation.at.location(),
+        rule="flat-optional-body",
+        evidence="a call without members of the body sends none; with `arguments: nested`, a"
+        " caller can send `{}`",
+    )
 
 
 def _describe_argument(argument: Argument) -> str:

@@ -60,6 +60,13 @@ class GeneratedPackage(Struct, frozen=True):
         """The command that starts its server, installed or not."""
         return (sys.executable, "-m", self.name)
 
+    @property
+    def mock_command(self) -> tuple[str, ...]:
+        """The command that starts its server for a mock API, at which no caller has an account."""
+        if "credentials" not in self.contract:
+            return self.command
+        return (sys.executable, "-m", "mcpgen.testing.callers_credentials", self.name)
+
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return this process's environment with the package on `PYTHONPATH`, and `extra`."""
         source = str((self.directory / "src").resolve())
@@ -70,19 +77,21 @@ class GeneratedPackage(Struct, frozen=True):
             **(extra or {}),
         }
 
-    def mock_environment(self, base_url: str) -> dict[str, str]:
-        """Return settings for a mock API, with placeholders for unset credentials and settings.
-
-        Files have no placeholder: a server does not start with a file that it cannot read.
-        """
+    def mock_environment(
+        self, base_url: str, environ: Mapping[str, str] = os.environ
+    ) -> dict[str, str]:
+        """Return settings for a mock API, with placeholders for what `environ` does not set."""
         from mcpgen.contract.placeholders import sample_text
+        from mcpgen.factory.mock_certificate import find_mock_certificate_files
+        from mcpgen.testing.callers_credentials import list_substitute_settings
 
-        unset = [it for it in self.contract["environment"] if it["name"] not in os.environ]
-        stand_ins = {
-            it["name"]: f"mock-{it['part']}"
-            for it in unset
-            if it.get("scheme") and not it["part"].endswith("_file")
-        }
+        contract = dict(self.contract)
+        settings = [*contract["environment"], *list_substitute_settings(contract)]
+        unset = [it for it in settings if it["name"] not in environ]
+        parts = {it["name"]: it["part"] for it in unset if it.get("scheme")}
+        is_file_needed = any(part.endswith("_file") for part in parts.values())
+        files = find_mock_certificate_files() if is_file_needed else {}
+        stand_ins = {name: files.get(part, f"mock-{part}") for name, part in parts.items()}
         stand_ins |= {it["name"]: sample_text(it) for it in unset if "schema" in it}
         return {**stand_ins, **self.base_urls(base_url)}
 
@@ -128,7 +137,7 @@ class GeneratedPackage(Struct, frozen=True):
     def search_tools(self) -> tuple[str, ...]:
         """The names of the search tools; () if all tools are listed."""
         names = self.contract.get("search", {})
-        return tuple(names[role] for role in ("search", "describe", "call") if role in names)
+        return tuple(names[role] for role in ("search", "describe", "call", "run") if role in names)
 
     def upstream(self) -> dict[str, Any]:
         """Read the description of the API for the mock.
@@ -155,5 +164,13 @@ def find_package(directory: Path) -> GeneratedPackage:
             f"`{directory}` contains no generated package",
             help="give the folder of a package, or run `mcpgen new SOURCE DIR`",
         )
-    contract = json.loads(contracts[0].read_bytes())
+    try:
+        contract = json.loads(contracts[0].read_bytes())
+    except ValueError:
+        contract = None
+    if not isinstance(contract, dict):
+        raise NoPackageError(
+            f"`{contracts[0]}` is damaged",
+            help=f"run `mcpgen generate --force {directory}`, which writes it anew",
+        )
     return GeneratedPackage(directory, contracts[0].parents[1].name, contract)

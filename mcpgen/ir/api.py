@@ -20,6 +20,9 @@ from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "QUERY", "TRACE"})
 """The methods that change nothing (RFC 9110, section 9.2.1)."""
 
+IDEMPOTENT_METHODS = SAFE_METHODS | {"DELETE", "PUT"}
+"""The methods that a client may repeat (RFC 9110, section 9.2.2)."""
+
 
 class ServerVariable(Struct, frozen=True):
     """A placeholder of a server URL (Server Variable Object)."""
@@ -219,6 +222,8 @@ class Operation(Struct, frozen=True):
     is_public: bool = False  # the operation itself states `security: []`
     extension_name: str = ""  # the name of the tool, as an extension of the document states it
     published_arguments: frozenset[str] = frozenset()  # argument names of earlier releases
+    published_members: Mapping[str, str] = field(default_factory=dict)
+    """Those that are members of a flat body, by the names of the API."""
     declared: DeclaredRequest | None = None  # set if the manifest declares the operation
 
     @property

@@ -9,6 +9,7 @@ from msgspec import Struct
 from mcpgen.text.identifiers import Identifier
 
 MANIFEST_FILE = "mcpgen.yaml"
+TESTS_FILE = "mcpgen.tests.yaml"
 LOCK_FILE = "mcpgen.lock"
 ANSWERS_FILE = ".copier-answers.yml"
 
@@ -40,7 +41,7 @@ VENDORED_WHEEL = "vendor/mcpgen-"  # what its path begins with; other wheels the
 _GENERATED_FILES = frozenset({LOCK_FILE, ANSWERS_FILE})
 _GENERATED_PATHS = (f"{STATE_FOLDER}/", "openapi/", "tests/generated/", VENDORED_WHEEL)
 _OWNED_FILES = frozenset({MANIFEST_FILE})
-_OWNED_FOLDERS = ("overlays/", "tests/")
+_OWNED_FOLDERS = ("evals/", "overlays/", "tests/")
 
 
 def owner_of(path: str, package: Identifier) -> Owner:

@@ -15,3 +15,7 @@ class FirstSteps(Struct, frozen=True):
     exclude: str = ""  # the key of an operation
     operations: Mapping[str, JsonObject] = field(default_factory=dict)
     """Entries of `operations` in the manifest's format, by operationId or key."""
+    merged: Mapping[str, JsonObject] = field(default_factory=dict)  # proposed entries, by name
+    workflows: Mapping[str, JsonObject] = field(default_factory=dict)  # proposed entries, by name
+    more_merged: int = 0  # how many others there are
+    more_workflows: int = 0

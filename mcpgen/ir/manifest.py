@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct, field, structs
 
+from mcpgen.contract.code_mode import CodeBounds
 from mcpgen.diagnostics import Location
 from mcpgen.ir.limits import LimitsEntry
 from mcpgen.ir.manifest_entries import (
     AuthorizationEntry,
+    CodeEntry,
     CredentialEntry,
     Entry,
     EnvironmentName,
@@ -24,10 +26,12 @@ from mcpgen.ir.manifest_entries import (
     HeaderText,
     HttpUrl,
     McpRevision,
+    MergedEntry,
     OperationEntry,
     Origin,
     PromptEntry,
     ResourceEntry,
+    ResultsEntry,
     SkillsEntry,
     SourceName,
     Text,
@@ -115,6 +119,20 @@ class ServerEntry(Entry, frozen=True):
         tuple[McpRevision, ...],
         key("The MCP revisions that the server speaks. By default, all.", ["2025-11-25"]),
     ] = ()
+    trust: Annotated[
+        Literal["own"] | None,
+        key(
+            "`own` states that you wrote the OpenAPI documents, or checked them: their texts may"
+            " then make a tool look harmless as well, such as a search by POST. By default, texts"
+            " only make a tool look more dangerous.",
+            "own",
+        ),
+    ] = None
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the texts of the documents are the owner's own."""
+        return self.trust == "own"
 
 
 class SecuritySchemeEntry(
@@ -304,6 +322,16 @@ class Manifest(Entry, frozen=True):
             {"listPets": {"name": "find_pets"}, "*": {"timeout_seconds": 10}},
         ),
     ] = field(default_factory=dict)
+    arguments: Annotated[
+        Literal["", "flat", "nested"],
+        key(
+            "Whether the members of a body are arguments of the tool (`flat`), or inside the"
+            " argument `body` (`nested`). By default as the lock records it: `flat` in new servers."
+            " Changing it is a major change.",
+            "flat",
+            "",
+        ),
+    ] = ""
     limits: Annotated[
         LimitsEntry,
         key(
@@ -312,6 +340,10 @@ class Manifest(Entry, frozen=True):
             {"timeout_seconds": 20, "max_concurrent": 10},
         ),
     ] = LimitsEntry()
+    results: Annotated[
+        ResultsEntry,
+        key("What becomes of results that exceed the limit.", {"handles": True}),
+    ] = ResultsEntry()
     aliases: Annotated[
         dict[ToolName, ToolName],
         key("Former names of tools, and their names today.", {"get_pets": "find_pets"}),
@@ -371,6 +403,20 @@ class Manifest(Entry, frozen=True):
             {"buy_pet": {"steps": [{"id": "find", "operation": "listPets"}]}},
         ),
     ] = field(default_factory=dict)
+    merged: Annotated[
+        dict[ToolName, MergedEntry],
+        key(
+            "Tools that each serve several similar operations, by name.",
+            {
+                "list_pets": {
+                    "operations": {
+                        "shop": "GET /shops/{shop}/pets",
+                        "owner": "GET /owners/{owner}/pets",
+                    }
+                }
+            },
+        ),
+    ] = field(default_factory=dict)
     toolsets: Annotated[
         dict[str, ToolsetEntry],
         key("Tools that can be listed without the others, by name.", {"pets": {"tags": ["pets"]}}),
@@ -393,6 +439,24 @@ class Manifest(Entry, frozen=True):
         Meta(ge=1000),
         key("The most tokens that the list of tools may take.", DEFAULT_BUDGET),
     ] = DEFAULT_BUDGET
+    output_budget: Annotated[
+        Annotated[int, Meta(ge=100, le=100_000)] | None,
+        key(
+            "The most tokens of one output schema in the list. A larger one says less of what is"
+            " nested deepest. By default as the lock records it: 1000 in new servers, else 1500.",
+            500,
+        ),
+    ] = None
+    code: Annotated[
+        bool | CodeEntry,
+        key(
+            "Code mode: whether clients get the search tools and `run_code`, by which a model calls"
+            " several tools in one run of Python in a sandbox; or the bounds of a run. It needs"
+            " `mcpgen[code]`.",
+            True,
+            {"max_calls": 20},
+        ),
+    ] = False
     workspace: Annotated[
         bool | ApartEntry,
         key(
@@ -412,6 +476,13 @@ class Manifest(Entry, frozen=True):
             for place, overlay in enumerate(source.overlays):
                 named[*of_source, "overlays", str(place)] = overlay
         return named
+
+    @property
+    def code_bounds(self) -> CodeBounds | None:
+        """The bounds of a run of code; None without code mode."""
+        if isinstance(self.code, CodeEntry):
+            return CodeBounds(**structs.asdict(self.code))
+        return CodeBounds() if self.code else None
 
     @property
     def arazzo_documents(self) -> tuple[str, ...]:

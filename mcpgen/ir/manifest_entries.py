@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import UNSET, Meta, Struct, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from mcpgen.contract.code_mode import DEFAULT_BOUNDS
 from mcpgen.ir.portable_profile import PROPERTY_NAME, TOOL_NAME
 
 
@@ -208,7 +209,7 @@ class AnnotationsEntry(
         "open_world": "openWorldHint",
     },
 ):
-    """The tool annotations of MCP, where the HTTP method says too little."""
+    """The tool annotations of MCP, in place of those that mcpgen decides by rules."""
 
     read_only: Annotated[bool | None, key("Whether the tool changes nothing.", True)] = None
     destructive: Annotated[
@@ -284,6 +285,15 @@ class OperationEntry(Entry, frozen=True):
             {"limit": {"default": 20}, "body.status": {"fixed": "new"}},
         ),
     ] = field(default_factory=dict)
+    arguments: Annotated[
+        Literal["", "flat", "nested"],
+        key(
+            "Whether the members of the body are arguments (`flat`), or inside the argument `body`"
+            " (`nested`). By default as `arguments` of the server says.",
+            "nested",
+            "",
+        ),
+    ] = ""
     result: Annotated[
         ResultEntry | None,
         key("The part of the response that the tool returns.", {"select": ["items[].id"]}),
@@ -584,6 +594,29 @@ class WorkflowEntry(Entry, frozen=True):
     ] = None
 
 
+class MergedEntry(Entry, frozen=True):
+    """One tool of several similar operations. An argument selects the operation of a call."""
+
+    operations: Annotated[
+        dict[Annotated[str, Meta(pattern="^[a-z][a-z0-9_]{0,63}$")], Text],
+        Meta(min_length=2),
+        key(
+            "The operations, as under `operations`, by the value of the argument that selects them."
+            " They are no tools of their own any more.",
+            {"shop": "GET /shops/{shop}/pets", "owner": "GET /owners/{owner}/pets"},
+        ),
+    ]
+    argument: Annotated[
+        Annotated[str, Meta(pattern=f"^{PROPERTY_NAME}$")],
+        key("The name of the argument that selects the operation.", "level"),
+    ] = "scope"
+    title: Annotated[str, key("The title that clients show.", "List pets")] = ""
+    description: Annotated[
+        str,
+        key("What the tool does, before the list of its operations.", "List pets, newest first."),
+    ] = ""
+
+
 class ToolsetEntry(Entry, frozen=True):
     """Tools that clients can list without the others (`--toolset NAME`)."""
 
@@ -601,6 +634,20 @@ class ToolsetEntry(Entry, frozen=True):
     ] = False
 
 
+class ResultsEntry(Entry, frozen=True):
+    """What becomes of results that exceed the limit."""
+
+    handles: Annotated[
+        bool,
+        key(
+            "Whether a long result is stored for a limited time under a handle, by which a further"
+            " tool and a resource read the rest. `mcpgen new` writes `true` where that tool"
+            " takes at most 5 % of the tool list.",
+            True,
+        ),
+    ] = False
+
+
 class SkillsEntry(Entry, frozen=True):
     """The skills that are generated: texts that tell agents how to work with the tools."""
 
@@ -613,3 +660,33 @@ class SkillsEntry(Entry, frozen=True):
         bool | tuple[ToolName, ...],
         key("Whether each workflow has one, or the workflows that have one.", ["buy_pet"], False),
     ] = True
+
+
+class CodeEntry(Entry, frozen=True):
+    """Bounds of code mode."""
+
+    max_calls: Annotated[
+        int,
+        Meta(ge=1, le=1000),
+        key("The most calls of tools in one run.", 20),
+    ] = DEFAULT_BOUNDS.max_calls
+    max_seconds: Annotated[
+        float,
+        Meta(gt=0, le=3600),
+        key("How long a run may take, without the time in which the user answers.", 120),
+    ] = DEFAULT_BOUNDS.max_seconds
+    max_compute_seconds: Annotated[
+        float,
+        Meta(gt=0, le=600),
+        key("How long a run may compute, without the time of its calls.", 5),
+    ] = DEFAULT_BOUNDS.max_compute_seconds
+    max_memory_mb: Annotated[
+        int, Meta(ge=16, le=4096), key("The most memory of one run, in MiB.", 128)
+    ] = DEFAULT_BOUNDS.max_memory_mb
+    max_runs: Annotated[
+        int, Meta(ge=1, le=256), key("The most runs of one process at a time.", 8)
+    ] = DEFAULT_BOUNDS.max_runs
+    max_runs_per_caller: Annotated[
+        Annotated[int, Meta(ge=1, le=256)] | UnsetType,
+        key("The most of these runs of one caller over HTTP; by default, half of them.", 2),
+    ] = UNSET

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
+from mcpgen.contract.flat_bodies import FlatBody
 from mcpgen.jsonschema.types import JsonObject
 
 SURFACE_FILE = ".mcpgen/surface.json"  # in which earlier versions of mcpgen stored the surface
@@ -21,10 +22,24 @@ class SurfaceTool(Struct, frozen=True, omit_defaults=True):
     input_schema: JsonObject  # as listed
     annotations: JsonObject = field(default_factory=dict)
     output_schema: JsonObject | None = None
-    checked_schema: JsonObject | None = None  # validates arguments, if stricter than the listed one
+    checked_schema: JsonObject | None = None
+    """Validates the handler's arguments, if it is stricter than the listed one."""
     security: tuple[Mapping[str, tuple[str, ...]], ...] = ()  # alternatives: scheme -> scopes
     aliases: tuple[str, ...] = ()  # unlisted names by which it can be called
     document_name: str = ""  # its name by the current document, if the published name differs
+    merges: Mapping[str, str] = field(default_factory=dict)
+    """Of a merged tool: the names of its tools in `Surface.exposed`, by what selects them."""
+    flat_body: FlatBody | None = None  # if members of the body are arguments
+    wire_names: Mapping[str, str] = field(default_factory=dict)
+    """The names of the API of those members, as in `ToolPlan`."""
+
+    @property
+    def members(self) -> Mapping[str, str]:
+        """The arguments that are members of the body, by the names of the API."""
+        if self.flat_body is None:
+            return {}
+        names = self.flat_body.names.items()
+        return {self.wire_names.get(member, member): name for member, name in names}
 
 
 class Surface(Struct, frozen=True):
@@ -34,7 +49,7 @@ class Surface(Struct, frozen=True):
     instructions: str = ""
     surface_version: int = SURFACE_VERSION
     exposed: Mapping[str, SurfaceTool] = field(default_factory=dict)
-    """Operations with a handler that are served as a resource, a template or a prompt."""
+    """Operations with a handler that serve a resource, a template, a prompt or a merged tool."""
 
     @property
     def handled(self) -> Mapping[str, SurfaceTool]:

@@ -14,8 +14,6 @@ from mcpgen.diagnostics import Location
 from mcpgen.ir.manifest_entries import Text, key
 from mcpgen.jsonschema.types import JsonObject
 
-TESTS_FILE = "mcpgen.tests.yaml"
-
 
 class _Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A mapping of the file."""

@@ -7,6 +7,8 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from mcpgen.contract.code_mode import CodeBounds
+from mcpgen.contract.flat_bodies import FlatBody
 from mcpgen.contract.needs import Usage
 from mcpgen.diagnostics import Location
 from mcpgen.ir.api import (
@@ -19,6 +21,7 @@ from mcpgen.ir.api import (
     SkippedOperation,
 )
 from mcpgen.ir.credentials import CredentialDestination
+from mcpgen.ir.listing_form import ListingForm
 from mcpgen.ir.manifest import DEFAULT_BUDGET
 from mcpgen.ir.manifest_entries import EffectiveEntry, PollEntry
 from mcpgen.ir.skill_plan import SkillSubject
@@ -36,14 +39,28 @@ class Toolset(Struct, frozen=True):
 
 
 class ToolSearch(Struct, frozen=True):
-    """The three tools that a server lists if its own tools exceed the budget."""
+    """The tools that a server lists in place of its own: over the budget, or in code mode."""
 
-    search: str  # the names of the three tools
+    search: str  # the names of the tools
     describe: str
     call: str
     tools: tuple[JsonObject, ...]  # their entries in `tools/list`
     also_listed: tuple[str, ...]  # names of other tools that are listed, by the manifest
     token_cost: int  # of the whole list
+    run: str = ""  # the tool that runs code; "" without code mode
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tools, in the order in which a model uses them."""
+        return tuple(filter(None, (self.search, self.describe, self.call, self.run)))
+
+
+class HandlesPlan(Struct, frozen=True):
+    """The tool that reads results which were too long and are stored."""
+
+    tool: str  # its name
+    listed: JsonObject  # its entry in `tools/list`
+    token_cost: int
 
 
 FIRST_STATELESS_REVISION: Final = "2026-07-28"  # of MCP
@@ -98,13 +115,18 @@ class Fixed(Struct, frozen=True):
 class Pagination(Struct, frozen=True):
     """Pagination of a list. An argument of the tool, not sent, is the number of pages to join."""
 
-    kind: str  # "link" (RFC 8288), "cursor", "last_item", "page" or "offset"
-    parameter: str = ""  # wire name of the cursor, page or offset parameter; "" for "link"
+    kind: str  # "link" (RFC 8288), "next", "cursor", "last_item", "page" or "offset"
+    parameter: str = ""  # wire name of the cursor, page or offset parameter; "" if a URL has it
+    body: tuple[str, ...] = ()  # path of `parameter` in the request body; () if it is in the query
     items: str = ""  # the response member with the items; "" if the response is the list
+    within: tuple[str, ...] = ()  # path of members to the object with the member `items`
     cursor: tuple[str, ...] = ()  # path of members to the next cursor, or inside the last item
-    first: int = 0  # the number of the first page
-    size: str = ""  # wire name of the page size parameter, if any
+    first: int = 0  # the number of the first page or item
+    size: str = ""  # wire name of the page size, beside `parameter`, if any
     more: str = ""  # the response member that is true if another page follows, if any
+    is_assumed: bool = False  # from usual names; the document lacks a part
+    is_first_unknown: bool = False  # whether pages count from 0 or 1
+    evidence: str = ""  # what in the document shows it
     most: int = 20  # the most pages of one call
 
 
@@ -144,7 +166,6 @@ class ResultPolicies(Struct, frozen=True):
     select: JsonObject = field(default_factory=dict)  # members to keep, nested; {} keeps all
     max_items: int | None = None
     max_bytes: int | None = None
-    rest: str = ""  # how a caller gets the part that the two limits omit
     timeout_seconds: float | None = None
     max_concurrent: int | None = None
     attempts: int | None = None
@@ -168,6 +189,29 @@ class ViewPlan(Struct, frozen=True):
     image_origins: tuple[str, ...] = ()
 
 
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+"""The tool annotations of MCP that are hints for clients."""
+
+
+class HintReason(Struct, frozen=True):
+    """Why a hint has its value: the id of a rule, and what of the operation it is about."""
+
+    rule: str
+    evidence: str
+
+
+MERGED_PREFIX: Final = "merged:"  # a merged tool has it where others have operation keys
+MEMBER: Final = "member"  # `ToolPlan.exposed_as` of an operation of a merged tool
+
+
+class MergedMember(Struct, frozen=True):
+    """An operation of a merged tool."""
+
+    choice: str  # the value of the argument that selects it
+    tool: str  # the name of its own tool, which is not listed
+    operation: Operation
+
+
 class ToolPlan(Struct, frozen=True):
     """One tool: its entry in `tools/list`, the names in its handler, and its request."""
 
@@ -177,17 +221,24 @@ class ToolPlan(Struct, frozen=True):
     title: str
     description: str
     operation: Operation  # as sent: a fixed parameter allows one value
-    arguments: tuple[Argument, ...]  # required ones first, each in the operation's order
+    arguments: tuple[Argument, ...]
+    """Those of the handler: required ones first, each in the operation's order."""
     input_schema: JsonObject  # as listed: self-contained, inside the portable profile
-    full_input_schema: JsonObject | None  # for validation, if stricter than the listed one
+    full_input_schema: JsonObject | None
+    """For validation of the handler's arguments, if stricter than the listed one."""
     output_schema: JsonObject | None  # as listed: self-contained, tolerant, an object at its root
     result_key: str  # "result" if a result that is not an object is wrapped, else ""
     returns: Annotation  # "None" without a response body, "object" if the type has no class
-    annotations: JsonObject  # MCP tool annotations: readOnlyHint, destructiveHint, ...
+    annotations: JsonObject  # MCP tool annotations: all four hints, and the title
     accept: tuple[str, ...]  # media types for the Accept header, best first
     token_cost: int  # estimate: a quarter of the listed JSON's bytes, rounded up
+    effect: str = "write"  # or "read" or "destructive", as in the keys of the manifest
+    hint_reasons: Mapping[str, HintReason] = field(default_factory=dict)  # by hint, of the rules
     body: tuple[MediaType, ...] = ()  # media types of the body, the default first
+    flat_body: FlatBody | None = None  # if members of the body are arguments in the listing
     pagination: Pagination | None = None
+    continuation: str = ""  # the argument for the place where a result goes on; "" for none
+    fields: str = ""  # the argument for the members to return; "" for none
     also_answered: tuple[str, ...] = ()  # declared media types that are not in Accept
     fixed: tuple[Fixed, ...] = ()
     hidden: tuple[tuple[str, str], ...] = ()  # locations and wire names that are never sent
@@ -197,19 +248,26 @@ class ToolPlan(Struct, frozen=True):
     aliases: tuple[str, ...] = ()  # former names by which it can still be called
     policies: ResultPolicies = ResultPolicies()
     view: ViewPlan | None = None
-    exposed_as: str = "tool"  # or "resource", "template", "prompt": not listed as a tool
+    exposed_as: str = "tool"  # or "resource", "template", "prompt", "member": not listed as a tool
     stated: EffectiveEntry = EffectiveEntry()  # its settings in the manifest
     document_name: str = ""  # its name by the current document, if the published name differs
+    scope: str = ""  # of a merged tool: the argument that selects the operation
+    merges: tuple[MergedMember, ...] = ()  # of a merged tool; `operation` is one of them
 
     @property
     def key(self) -> str:
-        """The key of its operation: "GET /pets/{petId}"."""
-        return self.operation.key
+        """The key of its operation: "GET /pets/{petId}"; of a merged tool, "merged:list_pets"."""
+        return f"{MERGED_PREFIX}{self.name}" if self.merges else self.operation.key
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """The operations that it calls: one, or those of a merged tool."""
+        return tuple(member.operation for member in self.merges) or (self.operation,)
 
     @property
     def security(self) -> tuple[SecurityRequirement, ...]:
-        """The alternative security requirements of the operation."""
-        return self.operation.security
+        """The alternative security requirements of the operation; () for a merged tool."""
+        return () if self.merges else self.operation.security
 
     @property
     def idempotency_header(self) -> str:
@@ -224,12 +282,14 @@ class ToolGroupPlan(Struct, frozen=True):
     tag: str
     module: Identifier  # "pets" in tools/pets.py and tools/pets.json
     description: str
-    tools: tuple[ToolPlan, ...]  # by name
+    tools: tuple[ToolPlan, ...]  # by name; each has a handler
+    merged: tuple[ToolPlan, ...] = ()  # by name
 
     @property
     def listed_tools(self) -> tuple[ToolPlan, ...]:
-        """The tools in `tools/list`; the others serve resources and prompts."""
-        return tuple(tool for tool in self.tools if tool.exposed_as == "tool")
+        """The tools in `tools/list`; the others serve resources, prompts and merged tools."""
+        listed = [tool for tool in self.tools if tool.exposed_as == "tool"]
+        return tuple(sorted([*listed, *self.merged], key=lambda tool: tool.name))
 
 
 class StepPlan(Struct, frozen=True):
@@ -271,6 +331,7 @@ class WorkflowPlan(Struct, frozen=True):
     steps: tuple[StepPlan, ...]
     output: Value
     token_cost: int
+    continuation: str = ""  # as in `ToolPlan`
 
     @property
     def key(self) -> str:
@@ -367,11 +428,12 @@ class ServerPlan(Struct, frozen=True):
     groups: tuple[ToolGroupPlan, ...]  # by module
     models: Mapping[Identifier, ModelPlan]  # by class name; {} without `has_models`
     skipped: tuple[SkippedOperation, ...] = field(default=())
-    unselected: tuple[str, ...] = ()  # keys of the operations that `include` and `exclude` leave
+    unselected: tuple[SkippedOperation, ...] = ()  # that the manifest excludes
     workflows: tuple[WorkflowPlan, ...] = ()  # by name
     budget: int = DEFAULT_BUDGET  # maximum tokens of the tool list
     toolsets: tuple[Toolset, ...] = ()  # by name
     search: ToolSearch | None = None  # replaces the tool list if it exceeds the budget
+    handles: HandlesPlan | None = None  # None if results that are cut are not stored
     headers: Mapping[str, tuple[Fixed, ...]] = field(default_factory=dict)  # by source
     icons: tuple[JsonObject, ...] = ()
     revisions: tuple[str, ...] = ()  # served MCP revisions; () for all
@@ -390,6 +452,8 @@ class ServerPlan(Struct, frozen=True):
     """Narrower scopes that a scope includes."""
     skills: tuple[SkillSubject, ...] = ()  # to be written: that of the API first
     owner_notes: str = ""  # the instructions of the manifest
+    form: ListingForm = ListingForm()
+    code_bounds: CodeBounds | None = None  # None without code mode
 
     def servers_of(self, source: str) -> tuple[Server, ...]:
         """Return the servers of a source, for operations without servers of their own."""
@@ -405,17 +469,19 @@ class ServerPlan(Struct, frozen=True):
     def extras(self) -> Mapping[str, tuple[str, ...]]:
         """Runtime extras and the tools that need them: {"seal": ("delete_pet",)}.
 
-        With a stateless MCP revision, a tool that asks the user needs encrypted request state.
+        Code mode needs a sandbox. With a stateless MCP revision, a tool that asks the user needs
+        encrypted request state.
         """
+        code = {"code": (self.search.run,)} if self.search and self.search.run else {}
         if not self._serves_stateless_clients:
-            return {}
+            return code
         asking = {tool.name for tool in self.tools if tool.policies.confirm}
         asking |= {
             workflow.name
             for workflow in self.workflows
             if asking.intersection(step.tool for step in workflow.steps)
         }
-        return {"seal": tuple(sorted(asking))} if asking else {}
+        return code | ({"seal": tuple(sorted(asking))} if asking else {})
 
     @property
     def _serves_stateless_clients(self) -> bool:
@@ -432,16 +498,30 @@ class ServerPlan(Struct, frozen=True):
     def token_cost(self) -> int:
         """Tokens of the complete tool list, even if search tools replace it."""
         tools: tuple[ToolPlan | WorkflowPlan, ...] = (*self.listed_tools, *self.workflows)
-        return sum(tool.token_cost for tool in tools)
+        own = 0 if self.handles is None else self.handles.token_cost
+        return own + sum(tool.token_cost for tool in tools)
 
     @property
     def listed_tools(self) -> tuple[ToolPlan, ...]:
-        """The tools in `tools/list`; the others serve resources and prompts."""
-        return tuple(tool for tool in self.tools if tool.exposed_as == "tool")
+        """The tools in `tools/list`; the others serve resources, prompts and merged tools."""
+        listed = (tool for group in self.groups for tool in group.listed_tools)
+        return tuple(sorted(listed, key=lambda tool: tool.name))
+
+    @property
+    def merged(self) -> tuple[ToolPlan, ...]:
+        """The merged tools, by name."""
+        merged = (tool for group in self.groups for tool in group.merged)
+        return tuple(sorted(merged, key=lambda tool: tool.name))
+
+    @property
+    def tool_count(self) -> int:
+        """How many tools, resources and prompts there are; a merged tool counts as one."""
+        alone = sum(tool.exposed_as != MEMBER for tool in self.tools)
+        return alone + len(self.merged) + len(self.workflows)
 
     @property
     def tools(self) -> tuple[ToolPlan, ...]:
-        """All generated tools, by name."""
+        """All generated tools with handlers, by name; without merged tools."""
         return tuple(
             sorted((tool for group in self.groups for tool in group.tools), key=lambda t: t.name)
         )

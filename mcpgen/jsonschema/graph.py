@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from mcpgen.absent import ABSENT
 from mcpgen.jsonschema.types import JsonObject
@@ -31,8 +32,7 @@ _BACKTRACKING: Final = re.compile(r"\(\?(?:[=!>]|<[=!])|\\[1-9k]|[+*?}]\+")
 _IDN_FORMATS: Final = frozenset({"idn-hostname", "idn-email"})
 
 
-@dataclass(slots=True, eq=False)
-class Subschema:
+class Subschema(Struct, eq=False):
     """A subschema, its keywords, and the subschemas that its keywords apply.
 
     `memoised` are those that the validator evaluates once for each object or array, however often
@@ -40,13 +40,13 @@ class Subschema:
     """
 
     keywords: JsonObject
-    in_place: list[Subschema] = field(default_factory=list)
-    memoised: list[Subschema] = field(default_factory=list)
-    properties: dict[str, Subschema] = field(default_factory=dict)
-    patterns: list[Subschema] = field(default_factory=list)
-    rest: list[Subschema] = field(default_factory=list)
-    names: list[Subschema] = field(default_factory=list)
-    items: list[Subschema] = field(default_factory=list)
+    in_place: list[Subschema] = []
+    memoised: list[Subschema] = []
+    properties: dict[str, Subschema] = {}
+    patterns: list[Subschema] = []
+    rest: list[Subschema] = []
+    names: list[Subschema] = []
+    items: list[Subschema] = []
     is_unknown: bool = False
 
     def iterate_applied(self) -> Iterator[Subschema]:
@@ -255,16 +255,14 @@ class SchemaGraph:
         return self._identified.get(identifier, [])
 
 
-@dataclass(slots=True)
-class _Region:
+class _Region(Struct):
     """Subschemas that are reached without following references: what they lead to."""
 
-    targets: set[Subschema] = field(default_factory=set)
-    memoised: set[Subschema] = field(default_factory=set)
+    targets: set[Subschema] = set()
+    memoised: set[Subschema] = set()
 
 
-@dataclass(slots=True)
-class _Step:
+class _Step(Struct):
     """A subschema on the path from the root, and the position where the path entered its value."""
 
     node: Subschema

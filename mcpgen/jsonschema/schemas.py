@@ -12,6 +12,7 @@ from mcpgen.jsonschema.references import definition_name, iterate_references
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 _MAX_STEPS = 200_000  # of one evaluation: 15 ms, and thousands may be made for one document
+_MAX_COMPILED_BYTES = 4_000_000  # of JSON in compiled schemas that are kept: about 50 MB
 _BACKTRACKS = 1_000  # in one string
 _MAX_VISITS = 300_000  # to compute the costs of all evaluations of one schema: about a second
 _spelled = msgspec.json.Encoder(order="sorted").encode
@@ -28,30 +29,66 @@ class UnusableSchemaError(ValueError):
     """A schema cannot be compiled, or refers to an unknown definition."""
 
 
-class _BoundedValidator:
-    """A compiled schema. A value whose evaluation would take too long is invalid."""
+class _CompiledSchemas:
+    """The compiled schemas that were used last; older ones are compiled again when they are used.
 
-    def __init__(self, schema: JsonSchema, definitions: JsonObject, costs: SchemaCosts) -> None:
-        self._compiled = jsonschema_rs.Draft202012Validator(
-            {"allOf": [schema], "$defs": definitions},
-            validate_formats=True,
-            offline=True,
-            pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS),
-        )
+    Each contains all definitions that it refers to, in some APIs most of those that there are.
+    """
+
+    def __init__(self, closure: Callable[[JsonSchema], JsonObject]) -> None:
+        self._closure = closure
+        self._kept: dict[object, tuple[jsonschema_rs.Draft202012Validator, int]] = {}
+        self._bytes = 0
+
+    def get(self, owner: object, schema: JsonSchema) -> jsonschema_rs.Draft202012Validator:
+        """Return the compiled schema of an owner.
+
+        Raises:
+            ValueError, jsonschema_rs.ReferencingError: it cannot be compiled.
+        """
+        found = self._kept.pop(owner, None)
+        if found is None:
+            whole: JsonObject = {"allOf": [schema], "$defs": self._closure(schema)}
+            compiled = jsonschema_rs.Draft202012Validator(
+                whole,
+                validate_formats=True,
+                offline=True,
+                pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS),
+            )
+            found = compiled, len(_spelled(whole))
+            self._bytes += found[1]
+            while self._kept and self._bytes > _MAX_COMPILED_BYTES:
+                _, size = self._kept.pop(next(iter(self._kept)))
+                self._bytes -= size
+        self._kept[owner] = found  # the last one is that which was used last
+        return found[0]
+
+
+class _BoundedValidator:
+    """A schema for validation. A value whose evaluation would take too long is invalid."""
+
+    def __init__(self, schema: JsonSchema, compiled: _CompiledSchemas, costs: SchemaCosts) -> None:
+        self._schema = schema
+        self._all_compiled = compiled
+        compiled.get(self, schema)  # an unusable schema raises here rather than later
         self._cost = CostModel(schema, costs)
 
+    @property
+    def _validator(self) -> jsonschema_rs.Draft202012Validator:
+        return self._all_compiled.get(self, self._schema)
+
     def is_valid(self, value: JsonValue) -> bool:
-        return self._allows(value) and self._compiled.is_valid(value)
+        return self._allows(value) and self._validator.is_valid(value)
 
     def problem(self, value: JsonValue) -> str:
         """Describe how a value violates the schema, with the location; "" if it is valid."""
         if not self._allows(value):
             return "checking it takes too many steps"
-        if self._compiled.is_valid(value):
+        if self._validator.is_valid(value):
             return ""
         if not self._cost.allows_errors(value):
             return "it does not match its schema"
-        error = next(iter(self._compiled.iter_errors(value)))
+        error = next(iter(self._validator.iter_errors(value)))
         place = "/".join(str(token) for token in error.instance_path)
         return f"at `/{place}`: {error.message}" if place else str(error.message)
 
@@ -69,6 +106,7 @@ class Schemas:
     def __init__(self, named: Mapping[str, JsonSchema]) -> None:
         self.named = named
         self._validators: dict[bytes, _BoundedValidator] = {}
+        self._compiled = _CompiledSchemas(self.closure)
         self._costs: SchemaCosts | None = None
         self._references: dict[str, tuple[str, ...]] = {}  # by the name of the schema they stand in
 
@@ -208,9 +246,9 @@ class Schemas:
         if key in self._validators:
             return self._validators[key]
         if self._costs is None:
-            self._costs = SchemaCosts({"$defs": self.named})
+            self._costs = SchemaCosts({"$defs": dict(self.named)})
         try:
-            self._validators[key] = _BoundedValidator(schema, self.closure(schema), self._costs)
+            self._validators[key] = _BoundedValidator(schema, self._compiled, self._costs)
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             reason = str(error).partition("\n")[0]
             raise UnusableSchemaError(f"the schema cannot be compiled: {reason}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -12,7 +13,15 @@ import jsonschema_rs
 from mcpgen.jsonschema.cost import CostModel
 from mcpgen.jsonschema.dialects import JSON_SCHEMA_2020_12, JSON_SCHEMA_DRAFT_07, find_dialect
 from mcpgen.jsonschema.types import JsonObject
-from mcpgen.jsonschema.violations import MAX_PROBLEMS, Violation, describe, pointer_to, rule_at
+from mcpgen.jsonschema.violations import (
+    MAX_PROBLEMS,
+    Name,
+    Violation,
+    describe,
+    locate,
+    name_place,
+    rule_at,
+)
 from mcpgen.text.json_pointer import json_pointer
 
 # Patterns come from documents. The engine is linear wherever it can be; look-around and back
@@ -64,9 +73,10 @@ class SchemaValidator:
         )
         """Whether an instance is valid; the fast way to ask."""
 
-    def problems(self, instance: Any) -> tuple[str, ...]:
+    def problems(self, instance: Any, name: Name = name_place) -> tuple[str, ...]:
         """Return one sentence for each violation: at most `MAX_PROBLEMS`, and a count of the rest.
 
+        `name` says what the sentences call the place at a path, which is () only for the value.
         Only what is wrong as a whole is returned where the violations are too many to collect.
         """
         if self.is_valid(instance):
@@ -76,12 +86,26 @@ class SchemaValidator:
             return (f"the value {_TOO_COMPLEX}",)
         violations = self._iterate_violations(validator, instance)
         if violations is None:
-            return self._without_location(instance)
-        found = list(dict.fromkeys(map(describe, violations)))
+            return self._without_location(instance, name)
+        found = list(dict.fromkeys(describe(it, name) for it in violations))
         if len(found) > MAX_PROBLEMS:
             rest = len(found) - MAX_PROBLEMS
             found[MAX_PROBLEMS:] = [f"and {rest} more"]
         return tuple(found)
+
+    def locate_problems(self, instance: Any) -> list[tuple[tuple[str | int, ...], str]]:
+        """Return the JSON Pointer tokens and a sentence of each violation, at most `MAX_PROBLEMS`.
+
+        The place of a missing member is where it should be. Violations that cannot be collected
+        are one, at the root.
+        """
+        if self.is_valid(instance):
+            return []
+        validator = self._compile_validator(instance)
+        found = None if validator is None else self._iterate_violations(validator, instance)
+        if found is None:
+            return [((), sentence) for sentence in self.problems(instance)]
+        return [(locate(it), describe(it)) for it in islice(found, MAX_PROBLEMS)]
 
     def broken_rules(self, instance: Any) -> tuple[str, ...]:
         """Return what the instance must be and is not, without showing the instance."""
@@ -134,16 +158,16 @@ class SchemaValidator:
             return (first,)
         return ()
 
-    def _without_location(self, instance: Any) -> tuple[str, ...]:
+    def _without_location(self, instance: Any, name: Name) -> tuple[str, ...]:
         """Return a sentence for each member that is invalid, else one for the instance."""
         path: list[str] = []
         schema: Any = self._schema
         while invalid := self._iterate_invalid_members(path, schema, instance):
             if len(invalid) > 1:
-                return tuple(f"{pointer_to([*path, name])} {_NO_LOCATION}" for name in invalid)
+                return tuple(f"{name([*path, each])} {_NO_LOCATION}" for each in invalid)
             path += invalid
             schema, instance = schema["properties"][path[-1]], instance[path[-1]]
-        return (f"{pointer_to(path) if path else 'the value'} {_NO_LOCATION}",)
+        return (f"{name(path) if path else 'the value'} {_NO_LOCATION}",)
 
     def _iterate_invalid_members(
         self, path: Sequence[str], schema: Any, instance: Any

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, Final, TypeAlias
 
@@ -12,6 +12,8 @@ import msgspec
 from mcpgen.text.json_pointer import json_pointer
 
 Violation: TypeAlias = jsonschema_rs.ValidationError
+Name: TypeAlias = Callable[[Sequence[str | int]], str]
+"""A function that names the place at a path, for the middle of a sentence."""
 
 MAX_PROBLEMS: Final = 10
 
@@ -26,21 +28,34 @@ def pointer_to(path: Sequence[str | int]) -> str:
     return f"`{json_pointer(path) or '/'}`"
 
 
-def describe(violation: Violation) -> str:
+def name_place(path: Sequence[str | int]) -> str:
+    """Return what the place at `path` of arguments is called in problems."""
+    return pointer_to(path) if path else "the arguments"
+
+
+def locate(violation: Violation) -> tuple[str | int, ...]:
+    """Return the JSON Pointer tokens of a violation; for a missing member, where it should be."""
+    match violation.kind:
+        case jsonschema_rs.ValidationErrorKind.Required(property=missing):
+            return (*violation.instance_path, missing)
+    return tuple(violation.instance_path)
+
+
+def describe(violation: Violation, name: Name = name_place) -> str:
     """Return a violation as one sentence with the argument, the rule and the value."""
     kinds, path = jsonschema_rs.ValidationErrorKind, list(violation.instance_path)
     given = _format_value(violation.instance)
-    where = pointer_to(path) if path else "the arguments"
+    where = name(path)
     match violation.kind:
         case kinds.Required(property=missing):
-            return f"{pointer_to([*path, missing])} is required and was not given"
+            return f"{name([*path, missing])} is required and was not given"
         case (
             kinds.AdditionalProperties(unexpected=names)
             | kinds.UnevaluatedProperties(unexpected=names)
         ):
-            return unknown_names(path, names)
+            return unknown_names(path, names, name=name)
         case kinds.AnyOf(context=branches) | kinds.OneOfNotValid(context=branches):
-            return _describe_closest_branch(where, branches, given)
+            return _describe_closest_branch(where, branches, given, name)
         case kinds.PropertyNames(error=error):
             return f"a name in {where} is not allowed: {_format_value(error.instance)}"
         case kinds.BacktrackLimitExceeded():
@@ -124,7 +139,7 @@ def _format_value(value: Any) -> str:
 
 
 def _describe_closest_branch(
-    where: str, branches: Sequence[Sequence[Violation]], given: str
+    where: str, branches: Sequence[Sequence[Violation]], given: str, name: Name
 ) -> str:
     """Describe the closest branch: the one whose first violation is deepest, with few others."""
     candidates = [branch for branch in branches if branch]
@@ -138,9 +153,9 @@ def _describe_closest_branch(
     ]
     closest = min(deepest, key=len)
     if len(deepest) > 1 and all(error.kind.name == "type" for b in deepest for error in b):
-        types = [name for b in deepest for error in b for name in _list_types(error)]
+        types = [each for b in deepest for error in b for each in _list_types(error)]
         return f"{where} must be {_format_types(list(dict.fromkeys(types)))}, not {given}"
-    reasons = "; ".join(describe(error) for error in closest[:3])
+    reasons = "; ".join(describe(error, name) for error in closest[:3])
     return f"{where} fits none of its {len(branches)} alternatives; the closest says: {reasons}"
 
 
@@ -150,15 +165,18 @@ def _list_types(violation: Violation) -> Sequence[str]:
 
 
 def unknown_names(
-    path: Sequence[str | int], names: Sequence[str], known: Sequence[str] = ()
+    path: Sequence[str | int],
+    names: Sequence[str],
+    known: Sequence[str] = (),
+    name: Name = name_place,
 ) -> str:
     """Return a sentence for each unknown name, the first with the most similar of `known`."""
     sentences = []
-    for index, name in enumerate(names[:MAX_PROBLEMS]):
-        cut = name if len(name) <= _MAX_SHOWN else f"{name[: _MAX_SHOWN - 1]}…"
+    for index, each in enumerate(names[:MAX_PROBLEMS]):
+        cut = each if len(each) <= _MAX_SHOWN else f"{each[: _MAX_SHOWN - 1]}…"
         likeliest = _choose_likeliest(cut, known) if index < _MAX_HINTS else ""
-        hint = f"; did you mean {pointer_to([*path, likeliest])}?" if likeliest else ""
-        sentences.append(f"{pointer_to([*path, cut])} is not known{hint}")
+        hint = f"; did you mean {name([*path, likeliest])}?" if likeliest else ""
+        sentences.append(f"{name([*path, cut])} is not known{hint}")
     return "; ".join(sentences)
 
 

@@ -104,7 +104,7 @@ def _find_fault(scheme: SecurityScheme, entry: CredentialEntry) -> str:
         return "a client certificate cannot come from a header"
     if source == "exchange" and not is_oauth and scheme.http_scheme != "bearer":
         return f"`exchange` gets an access token, and `{scheme.id}` is not sent as a bearer token"
-    if source == "user" and not _has_user_flow(scheme):
+    if source == "user" and not has_user_flow(scheme):
         return (
             f"`{scheme.id}` has no flow for users: `authorizationCode`, `deviceAuthorization` or"
             " an `openIdConnectUrl`"
@@ -112,7 +112,8 @@ def _find_fault(scheme: SecurityScheme, entry: CredentialEntry) -> str:
     return ""
 
 
-def _has_user_flow(scheme: SecurityScheme) -> bool:
+def has_user_flow(scheme: SecurityScheme) -> bool:
+    """Whether a user can connect an account with this scheme (OAuth 2, OpenID Connect)."""
     if scheme.openid_connect_url:
         return True
     needed = {

@@ -11,7 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
-from mcpgen.ir.tests_file import TESTS_FILE, CasesFile, LocatedTests
+from mcpgen.ir.file_set import TESTS_FILE
+from mcpgen.ir.tests_file import CasesFile, LocatedTests
 from mcpgen.jsonschema.dialects import JSON_SCHEMA_2020_12
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.openapi.source.source_file import ReadFile, read_source_file

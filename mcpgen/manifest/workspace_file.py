@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath, PureWindowsPath
 
@@ -14,9 +13,8 @@ from mcpgen.ir.workspace import (
     WorkspaceSettings,
     list_owners,
 )
+from mcpgen.manifest.owners import check_owner
 from mcpgen.manifest.typed_file import TypedFile, read_typed
-
-_OWNER = re.compile(r"[^\s@]*@[^\s@]+\Z")
 
 
 def read_workspace_file(content: bytes, problems: Problems) -> WorkspaceSettings:
@@ -35,12 +33,7 @@ def read_workspace_file(content: bytes, problems: Problems) -> WorkspaceSettings
                 "write a path relative to the workspace file, with `/`",
             )
     for tokens, owner in _iterate_owners(file):
-        if not _OWNER.match(owner):
-            read.refuse(
-                tokens,
-                f"invalid owner `{owner}`",
-                "write @user, @org/team or an e-mail address",
-            )
+        check_owner(read, tokens, owner)
     pin = _read_pin(read, "mcpgen", file.mcpgen, VersionPin.parse)
     runtime = None
     if file.runtime is not None:

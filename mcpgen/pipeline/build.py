@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems, RejectedError
-from mcpgen.emit.lockfile import by_operation_key, with_lf
+from mcpgen.emit.lockfile import Lock, by_operation_key, with_lf
 from mcpgen.ir.api import Api, Server
 from mcpgen.ir.credentials import HiddenCredential
 from mcpgen.ir.document import Document
-from mcpgen.ir.manifest import SourceEntry
+from mcpgen.ir.listing_form import NEW_SERVERS, ListingForm
+from mcpgen.ir.manifest import Manifest, SourceEntry
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.manifest.arazzo import ArazzoDocuments
 from mcpgen.manifest.credential_sources import with_credential_sources
@@ -30,14 +31,26 @@ from mcpgen.manifest.source_security import with_source_security
 from mcpgen.manifest.typed_file import TypedFile
 from mcpgen.manifest.workflows import read_workflows
 from mcpgen.openapi.lower.join import join_apis, qualify_names
-from mcpgen.openapi.source.load import load
 from mcpgen.openapi.source.source_file import read_bytes
 from mcpgen.openapi.source.source_text import DEFAULT_LIMITS
 from mcpgen.openapi.source.urls import is_url
 from mcpgen.openapi.validate.validate import JUDGED_BYTES
+from mcpgen.pipeline.found import describe_document
 from mcpgen.pipeline.inputs import FirstManifest, InputFiles, Inputs, PlannedProject, Project
-from mcpgen.pipeline.options import BuildOptions, Outcome, Progress, StoppedError
-from mcpgen.pipeline.parse import ParsedDocument, parse_document, pause_garbage_collection
+from mcpgen.pipeline.options import (
+    BuildOptions,
+    Outcome,
+    Progress,
+    StageNote,
+    StoppedError,
+    count_operations,
+)
+from mcpgen.pipeline.parse import (
+    ParsedDocument,
+    load_source,
+    parse_document,
+    pause_garbage_collection,
+)
 from mcpgen.pipeline.project import credentials
 from mcpgen.pipeline.project.project_folder import read_file
 from mcpgen.pipeline.project.sources import Source, identify_sources
@@ -53,6 +66,7 @@ from mcpgen.plan.plan import plan_by_hand, plan_tools
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.tools.declared import with_declared
 from mcpgen.plan.tools.targets import check_targets
+from mcpgen.text.counts import format_count
 
 if TYPE_CHECKING:
     from mcpgen.manifest.overlay import OverlayFile
@@ -87,18 +101,23 @@ def plan_project(inputs: Inputs, problems: Problems, progress: Progress) -> Plan
     located = inputs.manifest
     manifest = located.manifest
     if not manifest.sources and not manifest.tools:
-        plan = _add_declared(plan_by_hand(manifest), inputs, problems)
+        plan = replace(plan_by_hand(manifest), form=decide_form(manifest, inputs.lock))
+        plan = _add_declared(plan, inputs, problems)
         return PlannedProject(plan, InputFiles())
     check_source_files(inputs, problems)
     sources = identify_sources(located, inputs.lock, problems)
     overlays: dict[str, bytes] = {}
     parsed = [_parse(source, inputs, overlays, problems, progress) for source in sources]
     api = _join_sources(sources, parsed, inputs, problems)
+    progress("plan")
     policy = _read_policy(sources, inputs, problems)
-    plan = plan_server(api, policy, problems, strict=inputs.options.strict)
+    plan = plan_server(api, policy, problems, progress, strict=inputs.options.strict)
     decided: tuple[HiddenCredential, ...] = ()
     if inputs.first is not None:
-        plan, decided = _decide_credentials(plan, api, policy, inputs, inputs.first, problems)
+        plan, decided = _decide_credentials(
+            plan, api, policy, inputs, inputs.first, problems, progress
+        )
+    progress(StageNote(format_count(plan.tool_count, "tool")))
     check_shared_secrets(plan, problems)
     report_destinations(plan, problems)
     if inputs.first is None:
@@ -111,7 +130,8 @@ def plan_project(inputs: Inputs, problems: Problems, progress: Progress) -> Plan
         overlays,
         {path: read_file(inputs.folder, path) or b"" for path in manifest.arazzo_documents},
     )
-    return PlannedProject(_add_declared(plan, inputs, problems), files, decided)
+    found = tuple(map(describe_document, parsed))
+    return PlannedProject(_add_declared(plan, inputs, problems), files, decided, found)
 
 
 def _parse(
@@ -167,8 +187,7 @@ def read_source(
 
 
 def _load(folder: Path, path: str, problems: Problems, progress: Progress) -> Document:
-    progress(f"reading {path}")
-    return load(str(folder / path), problems)
+    return load_source(str(folder / path), problems, progress, shown_as=path)
 
 
 def _read_overlays(
@@ -228,18 +247,33 @@ def _read_policy(sources: Sequence[Source], inputs: Inputs, problems: Problems) 
         read_workflows(inputs.manifest, arazzo.read, problems),
         tuple(source.name for source in sources),
         inputs.published.arguments,
+        inputs.published.members,
+        decide_form(inputs.manifest.manifest, inputs.lock),
+        is_new=inputs.first is not None,
+    )
+
+
+def decide_form(manifest: Manifest, lock: Lock) -> ListingForm:
+    """Return the form of the listing: of the manifest, else as published, else of new servers."""
+    form = lock.listing or (ListingForm() if lock.mcpgen else NEW_SERVERS)
+    return replace(
+        form,
+        arguments=manifest.arguments or form.arguments,
+        output_budget=manifest.output_budget or form.output_budget,
     )
 
 
 @pause_garbage_collection()
-def plan_server(api: Api, policy: Policy, problems: Problems, *, strict: bool) -> ServerPlan:
+def plan_server(
+    api: Api, policy: Policy, problems: Problems, progress: Progress, *, strict: bool
+) -> ServerPlan:
     """Plan the tools.
 
     Raises:
         RejectedError: there is no tool, a selector is wrong, or with `strict` an operation was
             skipped.
     """
-    plan = plan_tools(api, policy, problems)
+    plan = plan_tools(api, policy, problems, count_operations(progress))
     if not problems.has_errors and not plan.tools:
         problems.error(
             "no-tools",
@@ -268,6 +302,7 @@ def _decide_credentials(
     inputs: Inputs,
     first: FirstManifest,
     problems: Problems,
+    progress: Progress,
 ) -> tuple[ServerPlan, tuple[HiddenCredential, ...]]:
     """Decide about hidden credentials and their destinations, and plan again if that matters."""
     found = find_hidden_credentials(plan)
@@ -275,7 +310,7 @@ def _decide_credentials(
         # Without a user who decides, only what the document leaves no doubt about is active.
         found = tuple(map(first.decide, found)) if first.decide else found
         api, policy = credentials.with_credentials(api, policy, found, problems)
-        plan = plan_server(api, policy, problems, strict=inputs.options.strict)
+        plan = plan_server(api, policy, problems, progress, strict=inputs.options.strict)
         credentials.report_decided(found, plan, problems)
     plan = credentials.with_confirmed(plan, first.confirmed_origins, first.confirm, problems)
     if problems.has_errors:

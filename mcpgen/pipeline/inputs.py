@@ -11,12 +11,14 @@ from msgspec import Struct, field
 from mcpgen.emit.lockfile import Lock, LockedDocument
 from mcpgen.ir.file_set import FileSet
 from mcpgen.ir.manifest import LocatedManifest
+from mcpgen.ir.manifest_entries import CredentialEntry
 from mcpgen.pipeline.options import BuildOptions
 
 if TYPE_CHECKING:  # `check` builds nothing, and starts faster without these
     from mcpgen.emit.merge.merge import Skeletons
     from mcpgen.ir.credentials import HiddenCredential
     from mcpgen.ir.document import Document
+    from mcpgen.ir.findings import FoundDocument
     from mcpgen.ir.tool_plan import ServerPlan
     from mcpgen.pipeline.parse import ParsedDocument
     from mcpgen.pipeline.project.credentials import Confirm, Decide
@@ -29,6 +31,8 @@ class Published(Struct, frozen=True):
 
     settings: Mapping[str, str] = field(default_factory=dict)  # by security scheme
     arguments: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by operation
+    members: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Arguments that are members of a body, by operation and the name of the API."""
 
 
 class FirstManifest(Struct, frozen=True):
@@ -36,6 +40,8 @@ class FirstManifest(Struct, frozen=True):
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    base_url: str = ""
+    credentials: Mapping[str, CredentialEntry] = field(default_factory=dict)  # by security scheme
     confirmed_origins: tuple[str, ...] = ()  # that may receive credentials
     decide: Decide | None = None
     confirm: Confirm | None = None
@@ -77,6 +83,7 @@ class PlannedProject(Struct, frozen=True):
     plan: ServerPlan
     files: InputFiles
     credentials: tuple[HiddenCredential, ...] = ()  # decided for the first manifest
+    found: tuple[FoundDocument, ...] = ()  # by source
 
 
 class Project(Struct, frozen=True):
@@ -86,3 +93,5 @@ class Project(Struct, frozen=True):
     files: FileSet
     skeletons: Skeletons  # for merges whose base was lost
     inputs: InputFiles
+    credentials: tuple[HiddenCredential, ...] = ()  # as in `PlannedProject`
+    found: tuple[FoundDocument, ...] = ()

@@ -14,6 +14,8 @@ from mcpgen.diagnostics import Problems
 if TYPE_CHECKING:
     from mcpgen.changelog import Changelog
     from mcpgen.emit.reconcile import FileDiff
+    from mcpgen.ir.findings import Decision, FoundDocument
+    from mcpgen.ir.manifest_entries import CredentialEntry
     from mcpgen.ir.tool_plan import ServerPlan
 
 
@@ -46,7 +48,18 @@ class StoppedError(Exception):
 
 
 Progress = Callable[[str], None]
-"""Receives the current step of a run, in a few words."""
+"""Receives the name of each stage as it begins, and `StageNote`s on the current one."""
+
+
+class StageNote(str):
+    """Progress of the current stage: a count while it runs, or its result, which comes last."""
+
+    __slots__ = ()
+
+
+def count_operations(progress: Progress) -> Callable[[int, int], None]:
+    """Return a function that notes how many operations of how many are done."""
+    return lambda done, total: progress(StageNote(f"{done:,} of {total:,} operations"))
 
 
 class BuildOptions(Struct, frozen=True, kw_only=True):
@@ -65,7 +78,10 @@ class Options(BuildOptions, frozen=True, kw_only=True):
     include: tuple[str, ...] = ()  # globs over tags, paths, operationIds and keys
     exclude: tuple[str, ...] = ()
     models: bool = True
+    code: bool = False  # code mode
     confirmed_origins: tuple[str, ...] = ()  # that may receive credentials
+    base_url: str = ""  # of the API; "": that of the document
+    credentials: Mapping[str, CredentialEntry] = field(default_factory=dict)  # by security scheme
 
 
 class GenerateOptions(BuildOptions, frozen=True, kw_only=True):
@@ -74,6 +90,7 @@ class GenerateOptions(BuildOptions, frozen=True, kw_only=True):
     dry_run: bool = False
     force: bool = False  # overwrite generated files that were edited, and keep a copy
     diff: bool = False  # write nothing, and fill `Report.diffs`
+    code: bool | None = None  # turn code mode on or off in the manifest; None leaves it
 
     @property
     def only_shows(self) -> bool:
@@ -96,6 +113,8 @@ class Report(Struct, frozen=True):
     deleted: tuple[str, ...] = ()
     diffs: tuple[FileDiff, ...] = ()
     changelog: Changelog | None = None  # of the tools; None: not comparable
+    found: tuple[FoundDocument, ...] = ()  # of `new`
+    decisions: tuple[Decision, ...] = ()  # of `new`
 
 
 class CheckReport(Struct, frozen=True):

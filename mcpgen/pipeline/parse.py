@@ -18,8 +18,9 @@ from mcpgen.openapi.resolve.resolve import resolve
 from mcpgen.openapi.source.load import load
 from mcpgen.openapi.source.secrets import redact_secrets
 from mcpgen.openapi.validate.validate import JUDGED_BYTES, validate
-from mcpgen.pipeline.options import BuildOptions, Progress
+from mcpgen.pipeline.options import BuildOptions, Progress, StageNote
 from mcpgen.pipeline.user_cache import user_cache
+from mcpgen.text.counts import format_count, format_size
 
 if TYPE_CHECKING:
     from mcpgen.manifest.overlay import OverlayFile
@@ -55,8 +56,22 @@ def parse_source(
     Raises:
         RejectedError: the document is unusable; `problems` contains the reason.
     """
-    progress(f"reading {source}")
-    return parse_document(load(source, problems), options, problems, progress)
+    return parse_document(load_source(source, problems, progress), options, problems, progress)
+
+
+def load_source(
+    source: str, problems: Problems, progress: Progress, *, shown_as: str = ""
+) -> Document:
+    """Load the document at `source`, a path or a URL.
+
+    Raises:
+        RejectedError: the document is unusable; `problems` contains the reason.
+    """
+    progress(f"load {shown_as or source}")
+    document = load(source, problems)
+    size = sum(len(file.content) for file in document.files)
+    progress(StageNote(f"OpenAPI {document.version}, {format_size(size)}"))
+    return document
 
 
 @pause_garbage_collection()
@@ -82,8 +97,10 @@ def parse_document(
         from mcpgen.manifest.overlay import apply_overlays  # needs JSONPath, rarely used
 
         changed = apply_overlays(document, overlays, problems)
+    progress("resolve")
     resolved = resolve(changed, problems)
-    progress("checking the document")
+    progress(StageNote(format_count(len(resolved.files), "file")))
+    progress("validate")
     validate(
         resolved,
         problems,
@@ -91,8 +108,12 @@ def parse_document(
         max_validated_bytes=sys.maxsize if options.external_validator else max_validated_bytes,
         cache_folder=(options.cache or user_cache()) / "judged",
     )
-    progress("reading its operations")
+    progress("lower")
     original = resolved
     if overlays:  # the overlays do not decide which files belong to the document
         original = resolve(document, Problems()) if len(resolved.files) > 1 else document
-    return ParsedDocument(redact_secrets(original, problems), lower(resolved, problems))
+    api = lower(resolved, problems)
+    tags = {tag for operation in api.operations for tag in operation.tags or (operation.tag,)}
+    found = format_count(len(api.operations) + len(api.skipped), "operation")
+    progress(StageNote(f"{found}, {format_count(len(tags), 'tag')}"))
+    return ParsedDocument(redact_secrets(original, problems), api)

@@ -26,10 +26,11 @@ from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline.forked import Forked, ForkedAhead
 from mcpgen.pipeline.inputs import FirstManifest, Inputs, PlannedProject, Project
 from mcpgen.pipeline.manifest_schema import render_manifest_schema
-from mcpgen.pipeline.options import Progress
+from mcpgen.pipeline.options import Progress, StageNote
 from mcpgen.pipeline.parse import pause_garbage_collection
 from mcpgen.pipeline.user_cache import user_cache
-from mcpgen.plan.cases import make_cases, make_workflow_cases
+from mcpgen.plan.cases import make_cases, make_merged_cases, make_workflow_cases
+from mcpgen.plan.proposals.propose import add_proposals
 from mcpgen.plan.skills.examples import collect_examples
 from mcpgen.plan.skills.skills import write_skills
 from mcpgen.plan.tools.first_steps import first_steps
@@ -38,6 +39,7 @@ from mcpgen.render import json_text
 from mcpgen.render.package import render, render_calls, render_cases, render_index
 from mcpgen.render.skeleton_facts import skeleton_facts
 from mcpgen.render.skill_files import render_skills
+from mcpgen.text.counts import format_count
 from mcpgen.text.invisible import SafeText
 
 _MIN_TOOLS_TO_FORK = 100
@@ -64,7 +66,7 @@ def render_project(
         RejectedError: an answer is invalid, or the models cannot be generated.
     """
     plan, answers = planned.plan, inputs.answers
-    progress(f"writing {len(plan.tools)} tools" if plan.has_document else "writing the server")
+    progress("render")
     skeleton = functools.partial(
         render_skeleton,
         package=plan.package,
@@ -100,7 +102,12 @@ def render_project(
     problems.join()  # before anything is written
     files = tuple(sorted(files, key=lambda file: file.path))
     return Project(
-        plan, files, functools.partial(_render_skeleton_history, skeleton), planned.files
+        plan,
+        files,
+        functools.partial(_render_skeleton_history, skeleton),
+        planned.files,
+        planned.credentials,
+        planned.found,
     )
 
 
@@ -113,8 +120,10 @@ def _describe_project(planned: PlannedProject, inputs: Inputs) -> dict[str, Safe
         next(iter(planned.files.documents_by_path), ""),
         include=first.include,
         exclude=first.exclude,
+        base_url=first.base_url,
+        sources=first.credentials,
         credentials=planned.credentials,
-        steps=first_steps(plan, decided) if inputs.first else FirstSteps(),
+        steps=add_proposals(first_steps(plan, decided), plan) if inputs.first else FirstSteps(),
         schema_file=inputs.schema_file,
     )
 
@@ -136,20 +145,27 @@ def _render_package(
     ):
         files = render(plan) + render_calls(plan) + render_index(plan, make_index(plan))
         files += skeleton.result()
-        progress("waiting for the models")
+        progress(StageNote(format_count(len(files), "file")))
+        progress("models")
         files += models.join()
-        progress("formatting")
+        progress(StageNote(format_count(len(plan.models), "model")))
+        progress("format")
         files = format_files(files)
         prove_contents(files, plan.package)
+        progress(StageNote(format_count(len(files), "file")))
+        progress("tests")
         cases = [some.result(), others.result()]
     for _, untested in cases:
         problems.extend(untested)
     entries = list(itertools.chain.from_iterable(entries for entries, _ in cases))
     flows = list(map(json_text.block, make_workflow_cases(plan, problems)))
-    tests = render_cases(plan, entries, flows)
-    examples = collect_examples([*entries, *flows]) if plan.skills else {}
+    merged = list(map(json_text.block, make_merged_cases(plan)))
+    tests = render_cases(plan, [*entries, *merged], flows)
+    # The last one of a tool is shown: the first call of a merged tool.
+    examples = collect_examples([*entries, *flows, *reversed(merged)]) if plan.skills else {}
     tests += render_skills(plan, write_skills(plan, examples))
     prove_contents(tests, plan.package)
+    progress(StageNote(format_count(len(entries), "test case")))
     return files + tests
 
 

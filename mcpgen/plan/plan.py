@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -26,15 +26,17 @@ from mcpgen.plan.schemas.tool_schema import ToolSchemas
 from mcpgen.plan.schemas.types import Types
 from mcpgen.plan.skills.subjects import plan_skill_subjects
 from mcpgen.plan.tools.annotations import report_contradiction
-from mcpgen.plan.tools.descriptions import write_instructions
+from mcpgen.plan.tools.descriptions import find_scope_sentences, write_instructions
 from mcpgen.plan.tools.entries import choose_names, collect_entries, merge_entries
 from mcpgen.plan.tools.extensions import (
     apply_extension_names,
     apply_extensions,
     plan_extension_prompts,
 )
+from mcpgen.plan.tools.handles import plan_handles
 from mcpgen.plan.tools.jobs import JobPlanning
 from mcpgen.plan.tools.listing import plan_search, plan_toolsets
+from mcpgen.plan.tools.merged import plan_merged_tools
 from mcpgen.plan.tools.scopes import plan_scopes
 from mcpgen.plan.tools.select import select
 from mcpgen.plan.tools.targets import find_name_limit
@@ -46,19 +48,30 @@ from mcpgen.text.prose import plain_line, shorten_at_sentence
 _MAX_DESCRIPTION = 600
 
 
-def plan_tools(api: Api, policy: Policy, problems: Problems) -> ServerPlan:
+Count = Callable[[int, int], None]
+"""Receives how many operations are planned, of how many."""
+
+
+def plan_tools(
+    api: Api, policy: Policy, problems: Problems, count: Count = lambda _done, _total: None
+) -> ServerPlan:
     """Decide every name, type, default and order of the server that serves `api`.
 
-    Operations that no tool can call are in `skipped`, each with a diagnostic.
+    Operations that no tool can call are in `skipped`, each with a diagnostic. `count` is called
+    before each operation.
     """
-    return _Planning(api, policy, problems).plan()
+    return _Planning(api, policy, problems, count).plan()
 
 
 def _with_published(operations: Iterable[Operation], policy: Policy) -> tuple[Operation, ...]:
     """Return operations with the arguments that clients or the manifest know by name."""
     stated = {name for entry in policy.manifest.operations.values() for name in entry.parameters}
     return tuple(
-        replace(operation, published_arguments=published)
+        replace(
+            operation,
+            published_arguments=published,
+            published_members=policy.published_members.get(operation.key, {}),
+        )
         if (published := policy.published_arguments.get(operation.key, frozenset()) | stated)
         else operation
         for operation in operations
@@ -66,7 +79,8 @@ def _with_published(operations: Iterable[Operation], policy: Policy) -> tuple[Op
 
 
 class _Planning:
-    def __init__(self, api: Api, policy: Policy, problems: Problems) -> None:
+    def __init__(self, api: Api, policy: Policy, problems: Problems, count: Count) -> None:
+        self._count = count
         api = replace(
             api, operations=_with_published(apply_extension_names(api.operations), policy)
         )
@@ -74,11 +88,18 @@ class _Planning:
         self.policy = policy
         self.problems = problems
         offered = find_safe_names(api)
-        self.schemas = ToolSchemas(api.schemas, offered)
+        self.schemas = ToolSchemas(api.schemas, offered, policy.form)
         self.types = Types(
             self.schemas.requests, self.schemas.responses, models=policy.manifest.models
         )
-        self.planning = ToolPlanning(self.schemas, self.types, offered, policy, problems)
+        self.planning = ToolPlanning(
+            self.schemas,
+            self.types,
+            offered,
+            policy,
+            problems,
+            scope_sentences=find_scope_sentences(api.operations),
+        )
         self.skipped: list[SkippedOperation] = list(api.skipped)
         stated = collect_entries(api.operations, api.skipped, policy, problems)
         own = apply_extensions(stated, api.operations, problems)
@@ -91,20 +112,26 @@ class _Planning:
     def plan(self) -> ServerPlan:
         api, server = self.api, self.policy.manifest.server
         selected = select(api.operations, self.policy, self.entries, self.problems)
-        tools = self._plan_tools(selected)
+        tools, merged = plan_merged_tools(
+            self._plan_tools(selected), self.skipped, self.policy, self.problems
+        )
         served = tuple(
             tools[operation.key].operation for operation in selected if operation.key in tools
         )
         for operation in served:
-            report_contradiction(operation, self.problems)
+            entry = self.effective[operation.key].entry
+            report_contradiction(operation, entry, self.problems)
         report_steering(self.planning.steering, self.problems)
-        groups = self._plan_groups(served, tools)
+        groups = self._plan_groups(served, tools, merged)
         title = plain_line(server.title or api.title) or server.name
         workflows = plan_workflows(
             self.policy.workflows, tools, self.skipped, self.schemas, self.problems
         )
         toolsets = plan_toolsets(groups, workflows, self.policy, self.problems)
-        search = plan_search(title, groups, workflows, toolsets, self.policy, self.problems)
+        handles = plan_handles(groups, workflows, self.policy)
+        search = plan_search(
+            title, groups, workflows, toolsets, handles, self.policy, self.problems
+        )
         takes_files = any(
             takes_file(item, self.types) for tool in tools.values() for item in tool.body
         )
@@ -115,6 +142,7 @@ class _Planning:
             prefix,
             takes_files=takes_files,
             has_toolsets=search is not None,
+            has_handles=handles is not None,
             asks_users=any(tool.policies.confirm for tool in tools.values()),
         )
         settings = SettingPlanning(variables, self.schemas.requests, self.problems)
@@ -139,21 +167,32 @@ class _Planning:
             has_models=self.policy.manifest.models,
             prompts=plan_extension_prompts(api.prompts, self.problems),
             skipped=tuple(sorted(self.skipped, key=lambda left: left.operation)),
-            unselected=tuple(
-                sorted({it.key for it in api.operations} - {it.key for it in selected})
-            ),
+            unselected=self._list_unselected(selected),
             workflows=workflows,
             budget=self.policy.manifest.budget,
             toolsets=toolsets,
             search=search,
+            handles=handles,
             headers=self._plan_headers(served),
-            scopes=plan_scopes(tools, self.entries, workflows, self.policy, self.problems),
+            scopes=plan_scopes(tools, merged, workflows, self.policy, self.problems),
             scope_includes=self.policy.manifest.authorization.includes,
             skills=plan_skill_subjects(toolsets, workflows, self.policy, self.problems),
             owner_notes=server.instructions,
+            form=self.policy.form,
+            code_bounds=self.policy.manifest.code_bounds,
         )
         plan = with_destinations(plan, collect_confirmed_origins(self.policy))
         return plan if plan.instructions else replace(plan, instructions=write_instructions(plan))
+
+    def _list_unselected(self, selected: Sequence[Operation]) -> tuple[SkippedOperation, ...]:
+        """Return the operations that the manifest excludes, with the key of it that does."""
+        keys = sorted({it.key for it in self.api.operations} - {it.key for it in selected})
+        return tuple(
+            SkippedOperation(key, "off", "`expose: off` in `operations`")
+            if self.entries[key].expose == "off"
+            else SkippedOperation(key, "not-selected", "excluded by `select`")
+            for key in keys
+        )
 
     def _plan_headers(self, served: Iterable[Operation]) -> dict[str, tuple[Fixed, ...]]:
         """Return the default headers of each API that is called."""
@@ -174,7 +213,10 @@ class _Planning:
         names = naming.names(issued)
         types = assign_call_types(selected, self.policy.published_calls, self.policy.issued_names)
         in_order = sorted(selected, key=lambda operation: operation.key)
-        planned = {it.key: self._plan_tool(it, names[it.key], types[it.key]) for it in in_order}
+        planned = {}
+        for number, it in enumerate(in_order):
+            self._count(number, len(in_order))
+            planned[it.key] = self._plan_tool(it, names[it.key], types[it.key])
         tools = {key: tool for key, tool in planned.items() if tool is not None}
         self.planning.report()
         aliases = resolve_aliases(tools, self.entries, self.policy, self.problems)
@@ -216,18 +258,26 @@ class _Planning:
         return self.types.collect_models([*annotations, *(tool.returns for tool in tools)])
 
     def _plan_groups(
-        self, served: tuple[Operation, ...], tools: dict[str, ToolPlan]
+        self,
+        served: tuple[Operation, ...],
+        tools: dict[str, ToolPlan],
+        merged: Iterable[ToolPlan],
     ) -> tuple[ToolGroupPlan, ...]:
         by_tag: dict[str, list[ToolPlan]] = {}
         for operation in served:
             by_tag.setdefault(operation.tag, []).append(tools[operation.key])
         sources = {tag: min(it.operation.source for it in by_tag[tag]) for tag in sorted(by_tag)}
         modules = assign_module_names(sources)
+        of_tag: dict[str, list[ToolPlan]] = {}
+        for tool in merged:
+            of_tag.setdefault(tool.operation.tag, []).append(tool)
         groups = []
         for tag, plans in by_tag.items():
             about = shorten_at_sentence(plain_line(self.api.tag_descriptions.get(tag, "")), 300)
             ordered = tuple(sorted(plans, key=lambda tool: tool.name))
-            groups.append(ToolGroupPlan(tag, modules[tag], about, ordered))
+            groups.append(
+                ToolGroupPlan(tag, modules[tag], about, ordered, tuple(of_tag.get(tag, ())))
+            )
         return tuple(sorted(groups, key=lambda group: group.module))
 
     def _plan_tool(self, operation: Operation, name: str, call_type: Identifier) -> ToolPlan | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
+from mcpgen.ir.listing_form import ListingForm
 from mcpgen.ir.manifest import LocatedManifest, Manifest
 from mcpgen.ir.workflow import Workflow
 
@@ -19,6 +20,10 @@ class Policy(Struct, frozen=True):
     workflows: tuple[Workflow, ...] = ()  # of the manifest and its Arazzo documents
     source_names: tuple[str, ...] = ("",)  # prefixes of operation keys, in the order of sources
     published_arguments: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by key
+    published_members: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Published arguments that are members of a body, by operation key and the API's name."""
+    form: ListingForm = ListingForm()
+    is_new: bool = False  # the manifest is written with the server, by `mcpgen new`
 
     @property
     def manifest(self) -> Manifest:

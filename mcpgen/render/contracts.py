@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from mcpgen.contract.flat_bodies import FlatBody
 from mcpgen.ir.api import SecurityScheme
 from mcpgen.ir.surface import Surface, SurfaceTool
 from mcpgen.ir.tool_plan import (
@@ -28,12 +29,13 @@ from mcpgen.ir.tool_plan import (
 )
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.render.request_contract import bundle, omit_empty, request_contract, server_object
-from mcpgen.search.index import Entry
+from mcpgen.search.index import SearchIndex
 
 
 def server_contract(plan: ServerPlan) -> JsonObject:
     """Return the content of `_generated/contract.json`: about the server as a whole."""
     aliases = {alias: tool.name for tool in plan.tools for alias in tool.aliases}
+    has_code = plan.search is not None and bool(plan.search.run)
     return {
         "name": plan.name,
         "title": plan.title,
@@ -56,12 +58,15 @@ def server_contract(plan: ServerPlan) -> JsonObject:
             "sources": _sources(plan),
             "aliases": aliases,
             "search": _search_names(plan),
+            "handles": {} if plan.handles is None else {"tool": plan.handles.tool},
+            "code": msgspec.to_builtins(plan.code_bounds) if has_code else {},
             "workflows": bool(plan.workflows),
+            "merged": bool(plan.merged),
             "icons": list(plan.icons),
             "revisions": list(plan.revisions),
             "limits": dict(plan.limits),
             "declares": bool(plan.resources or plan.prompts),
-            "tasks": any(tool.policies.task for tool in plan.tools),
+            "tasks": has_code or any(tool.policies.task for tool in plan.tools),
             "views": any(tool.view is not None for tool in plan.listed_tools),
             "extras": {extra: list(tools) for extra, tools in plan.extras.items()},
             "authorization": _authorization(plan),
@@ -112,11 +117,13 @@ def _make_view(tool: ToolPlan, view: ViewPlan) -> JsonObject:
 def _next_page(tool: ToolPlan) -> JsonObject:
     """Return how a view requests the next page of a list; {} if it cannot.
 
-    A view cannot continue after a page whose items the server cut.
+    A view cannot continue after a page whose items the server cut, nor where pages are assumed.
     """
     pages, policies = tool.pagination, tool.policies
     names = {it.wire_name: it.name for it in tool.arguments if it.location == "query"}
     if pages is None or pages.parameter not in names:
+        return {}
+    if pages.is_assumed or pages.kind == "next" or (pages.kind == "offset" and pages.first):
         return {}
     if policies.max_items is not None or policies.max_bytes is not None:
         return {}
@@ -170,11 +177,12 @@ def _headers(plan: ServerPlan, source: str) -> JsonObject:
 
 
 def _search_names(plan: ServerPlan) -> JsonObject:
-    """The names of the tools that search, describe and call the others, where there are such."""
+    """The names of the tools that search, describe, call and run others, where there are such."""
     search = plan.search
     if search is None:
         return {}
-    return {"search": search.search, "describe": search.describe, "call": search.call}
+    names = {"search": search.search, "describe": search.describe, "call": search.call}
+    return names | ({"run": search.run} if search.run else {})
 
 
 def toolsets(plan: ServerPlan) -> JsonObject:
@@ -188,22 +196,23 @@ def toolsets(plan: ServerPlan) -> JsonObject:
 
 def search_listing(plan: ServerPlan, search: ToolSearch) -> list[JsonObject]:
     """Return the Tool objects of `_generated/search_listing.json`, by name."""
-    also = [tool for tool in list_tools(plan) if tool["name"] in search.also_listed]
+    names = {*search.also_listed, *([] if plan.handles is None else [plan.handles.tool])}
+    also = [tool for tool in list_tools(plan) if tool["name"] in names]
     return sorted([*search.tools, *also], key=lambda tool: tool["name"])
 
 
-def search_index(entries: Iterable[Entry]) -> list[JsonObject]:
-    """Give the entries of `_generated/search_index.jsonl`."""
-    return [msgspec.to_builtins(entry, str_keys=True) for entry in entries]
+def search_index(index: SearchIndex) -> list[JsonObject]:
+    """Give the lines of `_generated/search_index.jsonl`."""
+    return [msgspec.to_builtins(line, str_keys=True) for line in (index.lexicon, *index.entries)]
 
 
 def list_tools(plan: ServerPlan) -> list[JsonObject]:
     """Return the Tool objects of `_generated/listing.json`, by name."""
     tools: list[ToolPlan | WorkflowPlan] = [*plan.listed_tools, *plan.workflows]
-    return [
-        {"name": tool.name, **omit_empty(build_list_entry(tool))}
-        for tool in sorted(tools, key=lambda tool: tool.name)
-    ]
+    listed = [{"name": tool.name, **omit_empty(build_list_entry(tool))} for tool in tools]
+    if plan.handles is not None:
+        listed.append(plan.handles.listed)
+    return sorted(listed, key=lambda tool: tool["name"])
 
 
 def group_contract(plan: ServerPlan, group: ToolGroupPlan) -> JsonObject:
@@ -222,6 +231,21 @@ def workflows_contract(plan: ServerPlan) -> JsonObject:
     }
 
 
+def make_merged_contract(plan: ServerPlan) -> JsonObject:
+    """Return the content of `_generated/merged.json`: which tools serve each merged one."""
+    return {
+        "tag": "merged",
+        "tools": {
+            tool.name: {
+                "operation": tool.key,
+                "scope": tool.scope,
+                "members": {member.choice: member.tool for member in tool.merges},
+            }
+            for tool in plan.merged
+        },
+    }
+
+
 def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     entry: JsonObject = {
         "operation": tool.operation.key,
@@ -231,24 +255,29 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     }
     if tool.pagination is not None:
         described = msgspec.structs.asdict(tool.pagination)
-        del described["most"]  # the input schema says it
-        entry["pagination"] = {
-            "argument": "max_pages",
-            **omit_empty({**described, "cursor": list(tool.pagination.cursor)}),
-        }
+        del described["most"], described["evidence"]  # the input schema says the former
+        paths = {name: list(described[name]) for name in ("cursor", "within")}
+        entry["pagination"] = {"argument": "max_pages", **omit_empty({**described, **paths})}
     if tool.exposed_as != "tool":
         listed = omit_empty(build_list_entry(tool))
         entry |= {"exposed_as": tool.exposed_as, "listing": listed}
     return entry | omit_empty(
         {
+            "continuation": tool.continuation,
             "defaults": _defaults(tool.arguments),
             "document_name": tool.document_name,
+            "fields": tool.fields,
+            "flat_body": _describe_flat_body(tool.flat_body),
             "input_schema": tool.full_input_schema,
             "members": {"body": dict(tool.members)} if tool.members else {},
             "shaping": _describe_shaping(tool.policies),
             "wire_names": dict(tool.wire_names),
         }
     )
+
+
+def _describe_flat_body(flat: FlatBody | None) -> JsonObject:
+    return {} if flat is None else omit_empty(msgspec.structs.asdict(flat))
 
 
 def _describe_shaping(policies: ResultPolicies) -> JsonObject:
@@ -265,7 +294,6 @@ def _describe_shaping(policies: ResultPolicies) -> JsonObject:
         "select": dict(policies.select),
         "max_items": policies.max_items,
         "max_bytes": policies.max_bytes,
-        "rest": policies.rest,
     }
     return omit_empty(
         {
@@ -299,7 +327,9 @@ def _workflow(workflow: WorkflowPlan) -> JsonObject:
         "arguments": _keywords(workflow.arguments),
         "result_key": workflow.result_key,
         "steps": [{"id": step.id, "operation": step.operation} for step in workflow.steps],
-        **omit_empty({"defaults": _defaults(workflow.arguments)}),
+        **omit_empty(
+            {"continuation": workflow.continuation, "defaults": _defaults(workflow.arguments)}
+        ),
     }
 
 
@@ -371,9 +401,12 @@ def _surface_tool(tool: ToolPlan | WorkflowPlan) -> SurfaceTool:
     return replace(
         surface,
         checked_schema=tool.full_input_schema,
+        flat_body=tool.flat_body,
+        wire_names=tool.wire_names if tool.flat_body is not None else {},
         security=tuple(
             {use.scheme: use.scopes for use in alternative} for alternative in tool.security
         ),
         aliases=tool.aliases,
         document_name=tool.document_name,
+        merges={member.choice: member.tool for member in tool.merges},
     )

@@ -6,9 +6,11 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, repeat
 
 from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
 from mcpgen.ir.first_steps import FirstSteps
+from mcpgen.ir.manifest_entries import CredentialEntry
 from mcpgen.jsonschema.types import JsonValue
 from mcpgen.render.environment import quote
 from mcpgen.text.invisible import SafeText
@@ -60,6 +62,22 @@ def source_entries(credentials: Sequence[HiddenCredential]) -> SafeText:
         if credential.security and not security:
             lines += [f"    # security: {in_flow(list(credential.security))}"]
     return SafeText("".join(f"{line}\n" for line in lines))
+
+
+def base_url_entry(base_url: str) -> SafeText:
+    """Return the key `base_url` of a source."""
+    return SafeText(f"    base_url: {quote(base_url)}\n" if base_url else "")
+
+
+def credential_entries(sources: Mapping[str, CredentialEntry]) -> SafeText:
+    """Return the key `credentials`: where the credential of each security scheme comes from."""
+    if not sources:
+        return SafeText("")
+    lines = ["", "", "credentials:"]  # the first ends the line before it
+    for scheme, entry in sources.items():
+        stated = {"from": entry.from_} | ({"header": entry.header} if entry.header else {})
+        lines.append(f"  {_text(scheme)}: {in_flow(stated)}")
+    return SafeText("\n".join(lines))
 
 
 def origin_entries(destinations: Sequence[CredentialDestination]) -> SafeText:
@@ -175,3 +193,63 @@ def _settings(entry: Mapping[str, JsonValue]) -> Iterator[str]:
         for name, change in value.items():
             meaning = " and ".join(_MEANINGS[key] for key in change)
             yield f"      {in_flow(name)}: {in_flow(change)}  # {meaning}"
+
+
+def comment_proposals(steps: FirstSteps) -> SafeText:
+    """Return the proposed entries of merged tools and of workflows, as comments."""
+    lines: list[str] = []
+    for key, about in (("merged", _ABOUT_MERGED), ("workflows", _ABOUT_WORKFLOWS)):
+        entries, unshown = _select_proposals(steps, key)
+        if entries:
+            more = f" {unshown} others are not shown." if unshown else ""
+            lines += ["", *_comment(f"{about}{more}", "# ")]
+            lines += [f"# {line}" for line in spell_proposals(steps, key)]
+    return SafeText("".join(f"{line}\n" for line in lines))
+
+
+def spell_proposals(steps: FirstSteps, key: str) -> list[str]:
+    """Return the lines of the proposed entries of "merged" or "workflows", its key first."""
+    entries, _ = _select_proposals(steps, key)
+    blocks = _BLOCKS_OF_MERGED if key == "merged" else _BLOCKS_OF_WORKFLOWS
+    lines = [line for name, entry in entries.items() for line in _spell(name, entry, "  ", blocks)]
+    return [f"{key}:", *lines] if lines else []
+
+
+def _select_proposals(steps: FirstSteps, key: str) -> tuple[Mapping[str, JsonValue], int]:
+    """Return the entries of "merged" or "workflows", and how many others are not shown."""
+    if key == "merged":
+        return steps.merged, steps.more_merged
+    return steps.workflows, steps.more_workflows
+
+
+_ABOUT_MERGED = (
+    "Similar operations, each group of which can become one tool. An argument (`scope`) then"
+    " selects the operation. Nothing is merged unless you remove the `# ` of an entry and of"
+    " `merged:`. To do so is a major change for clients of a published server."
+)
+_ABOUT_WORKFLOWS = (
+    "Workflows that find something and then act on it in one call. They are further tools, if you"
+    " remove the `# ` of an entry and of `workflows:`."
+)
+_BLOCKS_OF_MERGED = frozenset({"operations"})
+_BLOCKS_OF_WORKFLOWS = frozenset({"inputs", "properties", "steps"})
+
+
+def _spell(name: str, value: JsonValue, indent: str, blocks: frozenset[str]) -> Iterator[str]:
+    """Yield the lines of an entry; the members in `blocks` are written over several lines."""
+    yield f"{indent}{_text(name)}:"
+    for key, member in value.items():
+        if key not in blocks:
+            yield f"{indent}  {_text(key)}: {in_flow(member)}"
+        elif isinstance(member, list):
+            yield f"{indent}  {_text(key)}:"
+            for item in member:
+                yield from _spell_item(item, f"{indent}    ")
+        else:
+            yield from _spell(key, member, f"{indent}  ", blocks)
+
+
+def _spell_item(item: Mapping[str, JsonValue], indent: str) -> Iterator[str]:
+    starts = chain([f"{indent}- "], repeat(f"{indent}  "))
+    for start, (key, member) in zip(starts, item.items(), strict=False):
+        yield f"{start}{_text(key)}: {in_flow(member)}"

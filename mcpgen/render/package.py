@@ -7,16 +7,18 @@ from typing import Any
 
 import msgspec
 
+from mcpgen.contract.code_mode import STUBS_FILE
 from mcpgen.contract.snapshot import find_contradicting_hints, snapshot_entry
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.render import contracts, json_text
 from mcpgen.render.environment import code_environment
+from mcpgen.render.stubs import render_stubs
 from mcpgen.render.upstream_file import upstream_file
 from mcpgen.render.views import calls_module, handler_module, package_view, tests_view
 from mcpgen.render.workflow_views import workflows_module
-from mcpgen.search.index import Entry
+from mcpgen.search.index import SearchIndex
 from mcpgen.text.identifiers import safe_filename
 
 
@@ -37,6 +39,8 @@ def render(plan: ServerPlan) -> FileSet:
         files |= _render_tools(plan, listing)
         if plan.workflows:
             files |= _render_workflows(plan)
+        if plan.merged:
+            files[f"{package}/merged.json"] = json_text.wrap(contracts.make_merged_contract(plan))
     else:
         files |= _render_template(plan, "tests/generated/test_server.py", tests=tests_view(plan))
     return _make_files(files)
@@ -65,12 +69,12 @@ def render_cases(
     return _make_files(data)
 
 
-def render_index(plan: ServerPlan, entries: Sequence[Entry]) -> FileSet:
-    """Write out what the tools are found by; nothing where there are no entries."""
-    if not entries:
+def render_index(plan: ServerPlan, index: SearchIndex | None) -> FileSet:
+    """Write out what the tools are found by; nothing if all tools are listed."""
+    if index is None:
         return ()
     path = f"src/{plan.package}/_generated/search_index.jsonl"
-    return _make_files({path: json_text.lines(contracts.search_index(entries))})
+    return _make_files({path: json_text.lines(contracts.search_index(index))})
 
 
 def _make_files(contents: Mapping[str, bytes]) -> FileSet:
@@ -92,6 +96,8 @@ def _render_tools(plan: ServerPlan, listing: Sequence[JsonObject]) -> dict[str, 
     if plan.search is not None:
         listed = contracts.search_listing(plan, plan.search)
         files[f"{package}/search_listing.json"] = json_text.wrap_tools(listed)
+        if plan.search.run:
+            files[f"{package}/{STUBS_FILE}"] = render_stubs(plan, plan.search.run)
     for group in plan.groups:
         module = safe_filename(f"{group.module}.py").removesuffix(".py")
         view = handler_module(plan, group)
@@ -110,7 +116,7 @@ def _render_workflows(plan: ServerPlan) -> dict[str, bytes]:
 
 
 def _snapshot(plan: ServerPlan, listing: Iterable[JsonObject]) -> list[JsonObject]:
-    """Every tool as it is listed; `departs` are the annotations that a manifest decided."""
+    """Every tool as it is listed; `departs` are the annotations against its method."""
     methods = {tool.name: tool.operation.method for tool in plan.tools}
     entries = []
     # As a server reads them: text that is no Unicode has been replaced by then.

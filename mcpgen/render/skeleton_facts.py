@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from itertools import groupby
 
@@ -11,7 +11,8 @@ from mcpgen.contract.server_settings import GROUPS, list_applicable
 from mcpgen.contract.setting_kinds import ServerSetting
 from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
 from mcpgen.ir.first_steps import FirstSteps
-from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan
+from mcpgen.ir.manifest_entries import CredentialEntry
+from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan, ToolPlan, ToolSearch
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.render.environment import (
     Markdown,
@@ -22,8 +23,11 @@ from mcpgen.render.environment import (
     scalar_text,
 )
 from mcpgen.render.manifest_yaml import (
+    base_url_entry,
     comment_exclude,
     comment_operations,
+    comment_proposals,
+    credential_entries,
     origin_entries,
     parameter_entries,
     source_entries,
@@ -34,9 +38,13 @@ from mcpgen.text.prose import first_phrase, one_line, shorten
 
 _FORMATS = {"boolean": "boolean", "integer": "number", "number": "number"}  # of server.json
 _NO_STEPS = FirstSteps()
+_NO_SOURCES: Mapping[str, CredentialEntry] = {}
 _ABOUT_STEPS = (
     "# Examples of common changes. To use a line, remove the `# ` of the line and of the keys",
     "# above it. `mcpgen schema manifest` describes all keys.",
+)
+_ABOUT_HANDLES = (
+    "# A result that is cut is stored for 30 minutes, and `read_result` reads the rest.",
 )
 _REGISTRY_TEXT_LIMIT = 100  # of `description` and `title` in server.json (MCP registry)
 
@@ -47,15 +55,17 @@ def skeleton_facts(
     *,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    base_url: str = "",
+    sources: Mapping[str, CredentialEntry] = _NO_SOURCES,
     credentials: Sequence[HiddenCredential] = (),
     steps: FirstSteps = _NO_STEPS,
     schema_file: str = "",
 ) -> dict[str, SafeText]:
     """Return everything of the plan that the skeleton's templates show, by name.
 
-    `document` is the vendored document's path, "" for none; `include`, `exclude`, `credentials`,
-    `steps` and `schema_file` are what the first manifest records of the command
-    line, of the document and of the workspace.
+    `document` is the vendored document's path, "" for none; `include`, `exclude`, `base_url`,
+    `sources` (of credentials, by security scheme), `credentials`, `steps` and `schema_file` are
+    what the first manifest records of the command line, of the document and of the workspace.
     """
     title = shorten(one_line(plan.title) or plan.name, _REGISTRY_TEXT_LIMIT)
     description = one_line(plan.description) or f"{title}, as MCP tools"
@@ -77,12 +87,21 @@ def skeleton_facts(
         "extras": SafeText(",".join(plan.required_extras)),
         "mcpgen_version": SafeText(version("mcpgen")),
         "parameters_yaml": parameter_entries(credentials),
-        "steps_yaml": comment_operations(
-            steps, has_operations=any(credential.parameters for credential in credentials)
+        "steps_yaml": SafeText(
+            comment_operations(
+                steps, has_operations=any(credential.parameters for credential in credentials)
+            )
+            + comment_proposals(steps)
         ),
         "schema_comment": _schema_comment(schema_file),
-        "security_yaml": SafeText(source_entries(credentials) + origin_entries(_to_confirm(plan))),
-        "selection_yaml": _selection(plan, include, exclude, steps),
+        "security_yaml": SafeText(
+            base_url_entry(base_url)
+            + source_entries(credentials)
+            + origin_entries(_to_confirm(plan))
+        ),
+        "selection_yaml": SafeText(
+            credential_entries(sources) + _selection(plan, include, exclude, steps)
+        ),
         "tools_markdown": _about_tools(plan),
     }
 
@@ -211,7 +230,9 @@ def _about_tools(plan: ServerPlan) -> Markdown:
     table, search = _tool_table(plan), plan.search
     if search is None:
         return table
-    shown = [markdown_code(name) for name in (search.search, search.describe, search.call)]
+    if search.run:
+        return _about_code_mode(plan, search, table)
+    shown = [markdown_code(name) for name in search.names]
     listed = "".join(f", {markdown_code(name)}" for name in search.also_listed)
     return Markdown(
         f"They are too many to list. Clients see {shown[0]}, {shown[1]} and {shown[2]}{listed},\n"
@@ -222,8 +243,18 @@ def _about_tools(plan: ServerPlan) -> Markdown:
     )
 
 
+def _about_code_mode(plan: ServerPlan, search: ToolSearch, table: Markdown) -> Markdown:
+    shown = [markdown_code(name) for name in (*search.names, *search.also_listed)]
+    return Markdown(
+        f"The server is in code mode. Clients see {', '.join(shown)}: a model finds tools, reads\n"
+        f"them as Python functions, and calls several of them in one run of {shown[3]}.\n"
+        f"`{plan.distribution} --toolset NAME,NAME` lists the tools of some tags in their place,\n"
+        f"and `--toolset all` every tool.\n\n{table}"
+    )
+
+
 def _tool_table(plan: ServerPlan) -> Markdown:
-    told = {tool.name: (tool.operation.key, purpose(tool)) for tool in plan.listed_tools}
+    told = {tool.name: (_name_operations(tool), purpose(tool)) for tool in plan.listed_tools}
     told |= {
         workflow.name: (
             f"workflow of {len(workflow.steps)} steps",
@@ -239,10 +270,17 @@ def _tool_table(plan: ServerPlan) -> Markdown:
     return Markdown("\n".join(["| tool | operation | does |", "|---|---|---|", *rows]))
 
 
+def _name_operations(tool: ToolPlan) -> str:
+    return f"{len(tool.merges)} operations" if tool.merges else tool.operation.key
+
+
 def _selection(
     plan: ServerPlan, include: Sequence[str], exclude: Sequence[str], steps: FirstSteps
 ) -> SafeText:
     lines = [] if plan.has_models else ["", "models: false"]
+    if plan.handles is not None:
+        lines += ["", *_ABOUT_HANDLES, "results:", "  handles: true"]
+    lines += [] if plan.code_bounds is None else ["", "code: true"]
     commented = comment_exclude(steps)
     if commented or steps.operations:
         lines += ["", *_ABOUT_STEPS]

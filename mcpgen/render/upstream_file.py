@@ -13,8 +13,8 @@ from mcpgen.jsonschema.types import JsonObject, JsonValue
 _NOT_FOR_THE_MOCK = frozenset(
     """
     at credential declared deprecated description extension_name extensions is_generated is_public
-    links operation_id outer_extensions published_arguments reserved root_part source summary tag
-    tags xml_root
+    links operation_id outer_extensions published_arguments published_members reserved root_part
+    source summary tag tags xml_root
     """.split()
 )
 

@@ -91,8 +91,8 @@ class ConnectionNeededError(ToolError):
 class ResourceNotFoundError(Exception):
     """No resource has this URI. A protocol error in every revision."""
 
-    def __init__(self, uri: str) -> None:
-        super().__init__(f"no resource is at {uri}")
+    def __init__(self, uri: str, advice: str = "") -> None:
+        super().__init__(f"no resource is at {uri}{advice and f': {advice}'}")
         self.uri = uri
 
 

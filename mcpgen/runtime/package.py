@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcpgen.runtime.auth.scopes import ScopeRules
+    from mcpgen.runtime.code.run_code import CodeMode
     from mcpgen.runtime.content import JsonObject
     from mcpgen.runtime.handlers.context import ToolProvider
     from mcpgen.runtime.handlers.declared import Declared
@@ -122,7 +123,8 @@ class ServerPackage:
         from mcpgen.runtime.tools.tool import select_lines
 
         toolsets = json.loads(self._read("_generated/toolsets.json"))
-        self._listing = select_lines(names, toolsets, self._read_list("listing"))
+        always = self.contract.get("handles", {}).values()
+        self._listing = select_lines(names, toolsets, self._read_list("listing"), always=always)
         self.definition = self._make_definition()
 
     @property
@@ -150,6 +152,13 @@ class ServerPackage:
                 "tools"
             ].items()
         }
+
+    def read_merged_contracts(self) -> dict[str, JsonObject]:
+        """Read the contracts of the merged tools, by name; their operations have tools as well."""
+        if not self.contract.get("merged"):
+            return {}
+        tools: dict[str, JsonObject] = json.loads(self._read("_generated/merged.json"))["tools"]
+        return tools
 
     def import_tool_groups(self) -> list[ToolGroup]:
         """Import the generated handlers of the tools, by group."""
@@ -197,6 +206,11 @@ class ServerPackage:
         groups = self.import_tool_groups()
         if self.contract.get("workflows"):
             groups.append(import_module(f"{self.name}._generated.workflows").tools)
+        merged = None
+        if self.contract.get("merged"):
+            from mcpgen.runtime.tools.tool import ToolGroup
+
+            merged = ToolGroup.load(f"{self.name}._generated", "merged.json")
         client = ApiClient(
             self.contract,
             self.environ if environ is None else environ,
@@ -207,17 +221,22 @@ class ServerPackage:
         hooks = list_hooks(map(_import_handlers, self._list_handler_modules(_HOOK_WORDS)))
         aliases = self.contract.get("aliases", {})
         scopes = self._load_scopes()
-        if self.declared is None:
-            registry = ToolRegistry(
-                groups, client, hooks, aliases=aliases, features=self.features, scopes=scopes
-            )
-        else:
+        declared = None
+        if self.declared is not None:
             from mcpgen.runtime.handlers.declared_calls import DeclaredFeatures
 
-            offered = DeclaredFeatures(self.declared, self.features, self._read)
-            offered.registry = registry = ToolRegistry(
-                groups, client, hooks, aliases=aliases, features=offered, scopes=scopes
-            )
+            declared = DeclaredFeatures(self.declared, self.features, self._read)
+        registry = ToolRegistry(
+            groups,
+            client,
+            hooks,
+            merged=merged,
+            aliases=aliases,
+            features=self.features if declared is None else declared,
+            scopes=scopes,
+        )
+        if declared is not None:
+            declared.registry = registry
         if connect is not None:
             connect.client, registry.connector = client, connect.connector
         return registry
@@ -289,7 +308,20 @@ class ServerPackage:
             dispatcher.task_service = make_task_service(
                 dispatcher, self.definition, self.contract, self.program, environ, limits=limits
             )
+        if "handles" in self.contract:
+            from mcpgen.runtime.startup.stored_results import make_stored_results
+
+            listed = self._find_tool_object(self.contract["handles"]["tool"])
+            dispatcher.results = make_stored_results(registry, self.contract, listed, limits, store)
         return dispatcher
+
+    def _find_tool_object(self, name: str) -> JsonObject:
+        """Return the Tool object of a generated tool."""
+        for line in self._listing:
+            tool: JsonObject
+            if (tool := json.loads(line))["name"] == name:
+                return tool
+        raise ConfigurationError(f"the tool list of `{self.name}` lacks `{name}`")
 
     @property
     def has_search(self) -> bool:
@@ -308,6 +340,20 @@ class ServerPackage:
             PreparedList("tools", self._read_list("search_listing")).items,
             self.contract["search"],
             read_index=lambda: self._read("_generated/search_index.jsonl"),
+            code=self._make_code_mode(registry) if "code" in self.contract else None,
+        )
+
+    def _make_code_mode(self, registry: ToolRegistry) -> CodeMode:
+        from msgspec import convert
+
+        from mcpgen.contract.code_mode import STUBS_FILE, CodeBounds
+        from mcpgen.runtime.code.run_code import CodeMode
+
+        return CodeMode(
+            registry,
+            convert(self.contract["code"], CodeBounds),
+            lambda: self._read(f"_generated/{STUBS_FILE}"),
+            describe=self.contract["search"]["describe"],
         )
 
     def _make_definition(self) -> ServerDefinition:
@@ -332,6 +378,11 @@ class ServerPackage:
             )
         if "skills" in contract or self._has_own_skills:
             definition = self._add_skills(definition)
+        if "handles" in contract and definition.resources is None:
+            definition = definition.replace(
+                resources=PreparedList("resources"),  # those of stored results are not listed
+                resource_templates=PreparedList("resourceTemplates"),
+            )
         if self.features is not None:
             self.features.check_completions(definition)
         if "views" in contract:

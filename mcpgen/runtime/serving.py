@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from mcpgen.runtime.content import JsonObject
 
 REFUSED = 1  # the server cannot start on this machine
 INVALID = 2  # a setting or an option is invalid; also of argparse
@@ -24,15 +25,23 @@ PROXY_VARIABLES = ("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy")
 TLS_VARIABLES = ("SSLKEYLOGFILE", "SSL_CERT_FILE", "SSL_CERT_DIR")  # which OpenSSL and `ssl` read
 
 
-def serve(package: str, argv: Sequence[str] | None = None) -> int:
+def serve(
+    package: str,
+    argv: Sequence[str] | None = None,
+    *,
+    adapt_contract: Callable[[JsonObject], None] | None = None,
+) -> int:
     """Serve the MCP server of a generated package; return the exit code.
 
     Over stdio unless `--http` is among the arguments (`sys.argv` without the program's name).
+    `adapt_contract` changes the contract before it is used, for tests.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         _open_closed_descriptors()
         loaded = _load(package)
+        if adapt_contract is not None:
+            adapt_contract(loaded.contract)
         if not arguments:  # the usual start, which must not pay for parsing nothing
             return _serve_over_stdio(loaded, "", None)
         from mcpgen.runtime.startup.command_line import (

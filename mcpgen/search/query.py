@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from mcpgen.search.words import STOP_WORDS, WORD, singular, stem_of, stems, verbs, words
+from mcpgen.search.words import (
+    STOP_WORDS,
+    WORD,
+    singular,
+    split_phrase,
+    stem_of,
+    stems,
+    verbs,
+    words,
+)
 
 READ: Final = "read"
 CHANGE: Final = "change"
@@ -18,6 +28,7 @@ _PHRASES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), verb)
     for pattern, verb in (
         (r"\bhttps?://\S+", " "),
+        (r"\bto-?dos?\b", "task"),
         (r"\b(?:stop|quit|cease) (\w+)ing\b", r"cease \1ing un\1"),
         (r"\b(?:turn|switch)\b(?=.*\bon\b)", "enable"),
         (r"\b(?:turn|switch|shut)\b(?=.*\boff\b)|\bopt out\b", "disable"),
@@ -51,9 +62,10 @@ _PHRASES: Final = tuple(
     )
 )
 _BEFORE_THE_VERB = re.compile(
-    r"^(?:(?:please|now|then|so|and|but|also|hi|hello|i(?:'d| would)? (?:want|need|like|have|wish)"
-    r" (?:you )?to|we (?:want|need|have|wish) to|(?:can|could|would|will) you|help me(?: to)?"
-    r"|how (?:do|can|could|should|would|to)(?: (?:i|we|you|one))?|(?:can|could|may) (?:i|we)"
+    r"^(?:(?:please|now|then|so|and|but|also|only|just|hi|hello"
+    r"|i(?:'d| would)? (?:want|need|like|have|wish) (?:you )?to|we (?:want|need|have|wish) to"
+    r"|(?:can|could|would|will) you|help me(?: to)?"
+    r"|how (?:to|(?:do|can|could|should|would) (?:i|we|you|one))|(?:can|could|may) (?:i|we)"
     r"|is it possible to|is there a way to)\s+)+",
     re.IGNORECASE,
 )
@@ -62,6 +74,20 @@ _OBLIGES = re.compile(
     r"\b(?:should|must|shall|(?:only|just) .* (?:may|can)|any ?more|any longer|not needed)\b",
     re.IGNORECASE,
 )
+_CONDITION = re.compile(
+    r"^(?:when(?:ever)?|if|once|as soon as|every time|each time|before|after|while)\b[^,?]*, ",
+    re.IGNORECASE,
+)
+_STATES = re.compile(
+    r"^(?:i|we|he|she|it|they|you)\b"
+    r"|^(?!all\b|\w+s an? |.*\?)(?:my |our )?"
+    r"(?:(?!\b(?:that|which|who|whose|where|i|we|you|my|our)\b).)* "
+    r"(?:is|are|was|were|has|have|had|did|does|do|cannot|wants?|needs?|gets?|got|should|must"
+    r"|will|would|could)(?:n't)?\b",
+    re.IGNORECASE,
+)
+_GERUND = re.compile(r"\w*[aeiouy]\w*ing")
+_PARTICLES = frozenset("up down off out away in over back on to".split())
 _ASKS = frozenset(
     WORD.findall(
         "what which who whom whose when where why how is are was were am does do did has had may"
@@ -76,12 +102,20 @@ _DETERMINERS = frozenset(
         " every each"
     )
 )
+_OBJECTS = frozenset(WORD.findall("me us him her it them everybody everyone somebody"))
 _NO_VERBS = (
     _PREPOSITIONS | _DETERMINERS | frozenset(WORD.findall("any no not details most past per known"))
 )
 
 _SAYS_MY = re.compile(r"\b(?:my|mine|i|me)\b", re.IGNORECASE)
 _SLASHED = re.compile(r"(?<![\w/.])[A-Za-z][\w.-]*/[A-Za-z][\w.-]*(?![\w/])")  # acme/web
+_QUOTED = re.compile(  # also addresses, and identifiers: "cus_9s6XKzkN", "Q1XY"
+    r'"[^"]*"|\bhttps?://\S+|[\w.+-]+@[\w.-]+|\b\w*_\w*\b|\b(?=\w*\d[A-Za-z])\w{3,}'
+)
+_NUMBER = re.compile(r"\b\d{2,}")
+_NAME = 0.2  # weight of a word of a name
+_LIGHT = 0.4  # weight of a word that says little about a topic
+_LONGEST_PHRASE = 4
 _NAMED = re.compile(r'([A-Za-z]+)\s+(?:#?\d[\w.-]*|"[^"]*"|[A-Za-z0-9]+_[A-Za-z0-9_]+)')
 
 
@@ -90,10 +124,10 @@ def _list_verbs(kind: str) -> frozenset[str]:
     """Return the stems of the verbs that request an effect; those of "end" request both."""
     return stems(
         {
-            READ: "get list find fetch read show see view look retrieve display check search query"
-            " download export compare",
+            READ: "get list find fetch read print show see view look retrieve display check search"
+            " query download export compare",
             CHANGE: "let store save press click tick keep exchange buy decide have put download"
-            " export compare",
+            " export compare bring try tie remember forgive begin",
             REMOVE: "delete remove drop erase destroy clear discard wipe purge take cease detach"
             " evict expel strip uninstall unsubscribe unwatch unfollow",
             "end": "disable deactivate stop cancel withdraw invalidate revoke dismiss reject"
@@ -106,11 +140,14 @@ def _list_verbs(kind: str) -> frozenset[str]:
 class Query:
     """A parsed query."""
 
-    words: tuple[str, ...]  # stems, in order
+    words: Mapping[str, float]  # stems, in order, with their weights: names weigh less
+    phrases: tuple[str, ...]  # stems of up to four successive words, joined by spaces
     plurals: frozenset[str]  # stems of the plural words
     singulars: frozenset[str]  # stems of the other words
     named: frozenset[str]  # stems of nouns followed by a name or a number: "run 88", "team "sre""
     effects: frozenset[str]  # the effects that a fitting tool may have: READ, CHANGE, REMOVE
+    is_command: bool  # a verb, a question word or a statement says so
+    has_name: bool  # it contains a name, a number or a quoted value
     has_slashed_name: bool  # "acme/web"
     is_own: bool  # it is about the caller: "my", "me"
 
@@ -118,22 +155,46 @@ class Query:
     def read(cls, text: str) -> Query:
         """Parse a question, a command, or a few keywords."""
         plain = _SLASHED.sub(" ", text)
+        names = _find_names(text)
         for phrase, verb in _PHRASES:
             plain = phrase.sub(verb, plain)
         spoken = [word.lower() for word in WORD.findall(plain)]
-        found = dict.fromkeys(words(plain))
-        found |= dict.fromkeys(stem_of(word[2:]) for word in spoken if _is_reversal(word))
+        found = {
+            stem: _NAME if stem in names else _LIGHT if stem in _light_words() else 1.0
+            for stem in words(plain)
+        }
+        found |= dict.fromkeys((stem_of(word[2:]) for word in spoken if _is_reversal(word)), 1.0)
         plurals = {word for word in spoken if singular(word) != word}
         named = {match[1].lower() for match in _NAMED.finditer(text)} - STOP_WORDS
         return cls(
-            words=tuple(found),
+            words=found,
+            phrases=tuple(_list_phrases(split_phrase(_QUOTED.sub(" ", text)))),
             plurals=frozenset(map(stem_of, plurals)),
             singulars=frozenset(stem_of(word) for word in spoken if word not in plurals),
             named=frozenset(map(stem_of, named)),
             effects=find_effects(plain),
+            is_command=bool(
+                _find_requests(plain) or _OBLIGES.search(plain) or _STATES.search(plain)
+            ),
+            has_name=_QUOTED.search(text) is not None or _NUMBER.search(text) is not None,
             has_slashed_name=_SLASHED.search(text) is not None,
             is_own=_SAYS_MY.search(text) is not None,
         )
+
+
+def _find_names(text: str) -> set[str]:
+    """Return the stems of words that occur only inside names."""
+    outside = _QUOTED.sub(" ", text)
+    names = words(" ".join(_QUOTED.findall(text)))
+    return set(names) - set(words(outside))
+
+
+def _list_phrases(stems: Sequence[str]) -> Iterator[str]:
+    """Yield each run of two to four successive stems, joined by spaces."""
+    for first in range(len(stems)):
+        for size in range(2, _LONGEST_PHRASE + 1):
+            if first + size <= len(stems):
+                yield " ".join(stems[first : first + size])
 
 
 def _is_reversal(word: str) -> bool:
@@ -143,32 +204,80 @@ def _is_reversal(word: str) -> bool:
 def find_effects(plain: str) -> frozenset[str]:
     """Return the requested effects: READ, CHANGE, REMOVE.
 
-    A clause that requests READ decides, or else the first clause that begins with a verb.
-    Keywords without a verb request READ. `plain` contains no verbs of several words.
+    A clause that requests READ decides, or else the first clause that begins with a verb. What is
+    stated ("the guest has left") is to be recorded: CHANGE. Keywords without a verb request READ.
+    `plain` contains no verbs of several words.
     """
-    clauses = (_BEFORE_THE_VERB.sub("", it.strip()) for it in _CLAUSE.split(plain.strip()))
-    found = [_find_clause_effects(re.findall("[a-z]+", clause.lower())) for clause in clauses]
-    requested = [effects for effects in found if effects]
+    requested = _find_requests(plain)
     if requested:
         return frozenset((READ,)) if {READ} in requested else requested[0]
-    return frozenset((CHANGE, REMOVE) if _OBLIGES.search(plain) else (READ,))
+    if _OBLIGES.search(plain):
+        return frozenset((CHANGE, REMOVE))
+    return frozenset((CHANGE,) if _STATES.search(plain) else (READ,))
 
 
-def _find_clause_effects(spoken: list[str]) -> frozenset[str]:
-    first, second = (*spoken, "", "")[:2]
+def _split_clauses(plain: str) -> list[list[str]]:
+    """Return the words of each clause, without polite beginnings and conditions."""
+    main = _CONDITION.sub("", plain.strip())
+    clauses = (_BEFORE_THE_VERB.sub("", it.strip()) for it in _CLAUSE.split(main))
+    return [re.findall("[a-z]+", clause.lower()) for clause in clauses]
+
+
+def _find_requests(plain: str) -> list[frozenset[str]]:
+    """Return the effects that each clause requests, without those that request nothing."""
+    found = [
+        _find_clause_effects(each, may_ask=not number or "?" in plain or _is_question(each))
+        for number, each in enumerate(_split_clauses(plain))
+    ]
+    return [effects for effects in found if effects]
+
+
+def _is_question(spoken: Sequence[str]) -> bool:
+    """Whether a clause that follows another asks: "when was that", but not "when he left"."""
+    return spoken[:1] == ["what"] or (
+        spoken[:1] != ["which"] and len(spoken) > 1 and {*spoken[:2]} <= _ASKS
+    )
+
+
+@cache
+def _light_words() -> frozenset[str]:
+    return stems(
+        "up down off out away over back in on together ahead around along through under above"
+        " again too very much many more most less least lot really already yet still ever never"
+        " always often soon now then later here anywhere somewhere next other else instead once"
+        " twice one two three four five six seven eight nine ten first second third him her she"
+        " his someone somebody something anything nothing everything nobody whole both"
+        " go come let get have so far no not only even than"
+    )
+
+
+def _find_clause_effects(spoken: list[str], *, may_ask: bool) -> frozenset[str]:
+    first, second, third = (*spoken, "", "", "")[:3]
     if first == "have" and second not in _PRONOUNS:
         return frozenset((CHANGE,))
+    if first in ("everybody", "everyone", "anybody", "anyone") and "who" in spoken:
+        return frozenset((READ,))
     if first in ("i", "we") and second in ("need", "want"):
         return frozenset((READ, CHANGE))
     if first in (*_ASKS, "have") or (first in _PREPOSITIONS and second in _ASKS):
-        return frozenset((READ,))
-    if first.endswith(("ed", "ing")) or singular(first) != first:
+        return frozenset((READ,) if may_ask else ())
+    if first in ("don", "never") or (first == "do" and second == "not"):
+        return frozenset((CHANGE, REMOVE))
+    if first.endswith("ed") or _GERUND.fullmatch(first) or singular(first) != first:
         return frozenset()
     if first == "open" and second not in _DETERMINERS:
         return frozenset()  # "open issues"
-    return _find_verb_effects(first) or frozenset(
-        (CHANGE,) if second in _DETERMINERS and first not in _NO_VERBS else ()
+    is_followed = second in _DETERMINERS | _OBJECTS or (
+        second in _PARTICLES and third in _DETERMINERS
     )
+    return _find_verb_effects(first) or frozenset(
+        (CHANGE,) if is_followed and first not in _NO_VERBS | _PRONOUNS else ()
+    )
+
+
+def reads(verb: str) -> bool:
+    """Whether the stem of a verb asks for data."""
+    return verb in _list_verbs(READ) - _list_verbs(CHANGE)
 
 
 def _find_verb_effects(verb: str) -> frozenset[str]:

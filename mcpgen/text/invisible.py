@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
-_ANSI: Final = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)", re.DOTALL
-)
+# `re` compiles and caches these patterns at their first use: that takes a millisecond, and most
+# text is ASCII, which needs none of them.
+_ANSI: Final = r"(?s:\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.))"
 _ALWAYS: Final = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e"
     "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
@@ -15,8 +16,8 @@ _ALWAYS: Final = (
 )
 _JOINER: Final = "\u200c\u200d"
 _SELECTOR: Final = "\ufe00-\ufe0f"
-_SUSPECT: Final = re.compile(f"[{_ALWAYS}{_JOINER}{_SELECTOR}]")
-_HIDDEN: Final = re.compile(
+_SUSPECT: Final = f"[{_ALWAYS}{_JOINER}{_SELECTOR}]"
+_HIDDEN: Final = (
     f"[{_ALWAYS}]"
     f"|(?<![^\x00-\x7f{_JOINER}])[{_JOINER}]"  # after ASCII, after another one, or at the start
     f"|(?<![^\x00-\x22\x24-\x29\x2b-\x2f\x3a-\x7f{_SELECTOR}])[{_SELECTOR}]"  # keycaps: # * 0-9
@@ -28,14 +29,14 @@ def visible(text: str) -> tuple[str, int]:
     # Most text is ASCII, for which this check is 5 times faster than the pattern.
     if text.isascii() and (text.isprintable() or text.replace("\n", "").isprintable()):
         return text, 0
-    if _SUSPECT.search(text) is None:
+    if re.search(_SUSPECT, text) is None:
         return text, 0
-    text, sequences = _ANSI.subn("", text)
-    text, characters = _HIDDEN.subn("", text)
+    text, sequences = re.subn(_ANSI, "", text)
+    text, characters = re.subn(_HIDDEN, "", text)
     return text, sequences + characters
 
 
-_ESCAPED: Final = re.compile(f"[\x00-\x1f\ud800-\udfff\u2028\u2029{_JOINER}{_ALWAYS}]")
+_ESCAPED: Final = f"[\x00-\x1f\ud800-\udfff\u2028\u2029{_JOINER}{_ALWAYS}]"
 
 
 def escape_invisible(text: str) -> str:
@@ -45,7 +46,7 @@ def escape_invisible(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return _ESCAPED.sub(_escape_character, text)
+    return re.sub(_ESCAPED, _escape_character, text)
 
 
 def _escape_character(found: re.Match[str]) -> str:
@@ -65,14 +66,34 @@ def escape_markdown_line(line: str) -> str:
 
     Text between single backticks remains code.
     """
+    return _escape_outside_code(line, _escape)
+
+
+def _escape_outside_code(line: str, escape: Callable[[str], str]) -> str:
     parts = enumerate(_CODE.split(line))
-    return "".join(f"`{part}`" if number % 2 else _escape(part) for number, part in parts)
+    return "".join(f"`{part}`" if number % 2 else escape(part) for number, part in parts)
 
 
 def _escape(text: str) -> str:
     escaped = _SPECIAL.sub(r"\\\1", text)
     unlinked = _LINK.sub(r"\1\3\\\2\4", escaped)
     return unlinked.replace("@", "&#64;").replace("<", "&lt;")
+
+
+_REFERENCE: Final = re.compile(r"(\\#|\bGH-)(?=\d)")
+
+
+def escape_comment_line(text: str) -> str:
+    """Escape text for a line of a pull request: no markup, links, mentions or references to issues.
+
+    A code host finds mentions and references in the rendered text, in which an escaped character is
+    the character itself. So a zero-width space follows each "@", and each "#" before a number.
+    """
+    return _escape_outside_code(escape_invisible(" ".join(text.split())), _escape_references)
+
+
+def _escape_references(text: str) -> str:
+    return _REFERENCE.sub(r"\1&#8203;", _escape(text).replace("&#64;", "@&#8203;"))
 
 
 class SafeText(str):

@@ -50,6 +50,15 @@ def is_text(essence: str) -> bool:
     )
 
 
+def is_range_of(option: str, media_type: str) -> bool:
+    """Return whether `option` is a range (`image/*`, `application/*+xml`) with `media_type`."""
+    if option == "*/*":
+        return "/" in media_type
+    before, star, after = option.partition("*")
+    has_room = len(media_type) > len(before) + len(after)
+    return bool(star) and has_room and media_type.startswith(before) and media_type.endswith(after)
+
+
 _SLICE_BYTES: Final = 16 * 1024  # at most 10 ms in the slowest codec, if all bytes are invalid
 
 _BYTE_ORDER_MARKS: Final = {

@@ -6,20 +6,14 @@ remove markup, `one_line` only whitespace and invisible characters. All function
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from functools import lru_cache
 from typing import Final
 
+from mcpgen.text.markdown import remove_markup
+
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_TAG: Final = re.compile(r"</?[A-Za-z][^<>]{0,400}>|<!--.{0,2000}?-->", re.DOTALL)
-_IMAGE: Final = re.compile(r"!\[([^\]\n]{0,200})\]\([^)\n]{0,600}\)")
-_LINK: Final = re.compile(r"\[([^\]\n]{1,300})\]\([^)\n]{0,600}\)")
-_TABLE_LINE: Final = re.compile(r"^[ \t]*\|.*$|^[ \t]*:?-{3,}:?([ \t]*\|[ \t:-]*)+$", re.MULTILINE)
-_FENCE: Final = re.compile(r"^[ \t]*(```|~~~)[^\n]*$", re.MULTILINE)
-_HEADING: Final = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t]*#*$", re.MULTILINE)
-_EMPHASIS: Final = re.compile(r"(\*\*|__)(?=\S)(.{1,300}?)(?<=\S)\1")
 _SPACES: Final = re.compile(r"[ \t\u00a0]+")
 SENTENCE_END: Final = re.compile(r"[.!?。](?=\s|$)")
 
@@ -38,28 +32,21 @@ _ABBREVIATION: Final = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|Nr|No)\.\Z")
 def plain_text(text: str) -> str:
     """Remove HTML, tables, link targets, control and invisible characters from `text`.
 
-    Paragraphs become lines. A code span keeps its backticks.
+    Paragraphs become lines. A code span keeps its backticks, and code its content. Sentences that
+    only refer to the page behind a link are removed.
     """
     if not text:
         return ""
-    if "<" in text:
-        text = _TAG.sub(" ", text)
-    if "&" in text:
-        text = html.unescape(text)
-    text = _CONTROL.sub("", text)
-    if not text.isascii():
-        text = "".join(character for character in text if _is_visible(character))
-    if "[" in text:
-        text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
-    if "|" in text:
-        text = _TABLE_LINE.sub("", text)
-    text = _FENCE.sub("", text)
-    if "#" in text:
-        text = _HEADING.sub(r"\1:", text)
-    if "**" in text or "__" in text:
-        text = _EMPHASIS.sub(r"\2", text)
+    text = remove_markup(text, _remove_invisible)
     lines = (_SPACES.sub(" ", line).strip() for line in text.splitlines())
     return "\n".join(line for line in lines if line)
+
+
+def _remove_invisible(text: str) -> str:
+    text = _CONTROL.sub("", text)
+    if text.isascii():
+        return text
+    return "".join(character for character in text if _is_visible(character))
 
 
 def _is_visible(character: str) -> bool:

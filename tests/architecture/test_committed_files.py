@@ -14,7 +14,7 @@ LOCK_FILES = {
     "uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "package-lock.json", "yarn.lock",
     "pnpm-lock.yaml", "npm-shrinkwrap.json",
 }  # fmt: skip
-MACHINE_PATH = re.compile(rb"(?<![\w.~-])/(?:home|root|Users|work|private/var)/[\w.-]")
+MACHINE_PATH = re.compile(rb"(?<!PATCH )(?<![\w.~-])/(?:home|root|Users|work|private/var)/[\w.-]")
 REGISTRY_HOST = re.compile(
     rb"(?:registry\.npmjs|files\.pythonhosted|registry\.yarnpkg)\.(?:org|com)|//pypi\.org/simple"
 )

@@ -24,7 +24,12 @@ GITHUB = (
     ROOT / ".cache" / "node" / "node_modules" / "@octokit" / "openapi" / "generated"
     / "api.github.com.json"
 )  # fmt: skip
-MOST_MEGABYTES = 400
+MOST_MEGABYTES = 250
+_ANNOTATIONS = """
+operations:
+  "GET /repos/{owner}/{repo}/dependency-graph/sbom/generate-report":
+    annotations: {readOnlyHint: true}
+"""
 SIZES = (100, 1_000, 10_000)
 VALIDATED_SIZES = (20, 100, 300)
 ROUNDS = 3
@@ -129,15 +134,15 @@ def github(folder: Path) -> list[dict[str, object]]:
         return []
     bare = str(folder / "bare")
     runs = (
-        ("GitHub, new --no-models", ("new", str(GITHUB), bare, "--defaults", "--no-models"), 5.0),
+        ("GitHub, new --no-models", ("new", str(GITHUB), bare, "--defaults", "--no-models"), 3.0),
         ("GitHub, generate, nothing changed", ("generate", bare), 1.0),
-        ("GitHub, new", ("new", str(GITHUB), str(folder / "whole"), "--defaults"), 10.0),
+        ("GitHub, new", ("new", str(GITHUB), str(folder / "whole"), "--defaults"), 5.0),
     )
     rows = []
     for label, arguments, most_seconds in runs:
         print(f"measuring {label} ...", file=sys.stderr)
         if arguments[0] == "generate":
-            _declare_no_credentials(folder / "bare")
+            _answer_warnings(folder / "bare")
             cost(arguments, folder / "cache")
         found = cost(arguments, folder / "cache")
         is_reached = found.seconds <= most_seconds and found.megabytes <= MOST_MEGABYTES
@@ -146,12 +151,12 @@ def github(folder: Path) -> list[dict[str, object]]:
     return rows
 
 
-def _declare_no_credentials(project: Path) -> None:
-    """Answer the warning `no-credentials`, since a project with a warning is read in every run."""
+def _answer_warnings(project: Path) -> None:
+    """Answer the warnings, since a project with a warning is read in every run."""
     manifest = project / "mcpgen.yaml"
     document = '  - document: "openapi.json"\n'
     text = manifest.read_text("utf-8").replace(document, f"{document}    security: []\n", 1)
-    manifest.write_text(text, "utf-8")
+    manifest.write_text(text + _ANNOTATIONS, "utf-8")
 
 
 def linear(folder: Path, *, models: bool) -> list[dict[str, object]]:

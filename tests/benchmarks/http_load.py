@@ -9,9 +9,11 @@ bytes. The driver then takes less time for an answer than any server here.
 
 from __future__ import annotations
 
+import itertools
 import json
 import select
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPResponse
@@ -19,29 +21,36 @@ from http.client import HTTPResponse
 CONNECTIONS = 16
 STUCK_SECONDS = 30
 _MOST_BYTES = 65_536
+_NUMBER = b"X-Number: %012d\r\n"
 Check = Callable[[dict[str, object]], None]  # raises where an answer is not the right one
 
 
 class Load:
     """Kept connections, and the request that each of them posts again when it is answered."""
 
-    def __init__(self, connections: list[socket.socket], request: bytes, answer: bytes) -> None:
+    def __init__(
+        self, connections: list[socket.socket], requests: Iterator[bytes], answer: bytes
+    ) -> None:
         self._connections = {connection.fileno(): connection for connection in connections}
-        self._request = request
+        self._requests = requests
         self._answer = answer
 
-    def post(self, count: int) -> None:
+    def post(self, count: int, latencies: list[float] | None = None) -> None:
         """Post `count` times, shared by the connections as they are ready.
+
+        `latencies` receives the seconds from each request to its answer.
 
         Raises:
             RuntimeError: an answer is not the right one, or does not come.
         """
-        request, expected = self._request, self._answer
+        requests, expected = self._requests, self._answer
         begun: dict[int, bytes] = {}  # answers of which a part has come
+        sent_at: dict[int, float] = {}
         with select.epoll() as poll:
             for connection in self._connections.values():
                 poll.register(connection, select.EPOLLIN)
-                connection.sendall(request)
+                sent_at[connection.fileno()] = time.perf_counter()
+                connection.sendall(next(requests))
             awaited = len(self._connections)
             unsent = count - awaited
             while awaited:
@@ -53,25 +62,47 @@ class Load:
                     answer = begun.pop(number, b"") + _received(connection)
                     if not answer.endswith(expected):
                         begun[number] = answer
-                    elif unsent > 0:
-                        connection.sendall(request)
+                        continue
+                    now = time.perf_counter()
+                    if latencies is not None:
+                        latencies.append(now - sent_at[number])
+                    if unsent > 0:
+                        sent_at[number] = now
+                        connection.sendall(next(requests))
                         unsent -= 1
                     else:
                         awaited -= 1
 
 
 @contextmanager
-def http_load(port: int, request: bytes, check: Check) -> Iterator[Load]:
-    """Connections on which `request` was answered once, with what `check` takes."""
+def http_load(
+    port: int,
+    request: bytes,
+    check: Check,
+    *,
+    connections: int = CONNECTIONS,
+    is_numbered: bool = False,
+) -> Iterator[Load]:
+    """Connections on which `request` was answered once, with what `check` takes.
+
+    With `is_numbered`, a header field numbers the requests, so that no head repeats.
+    """
+    requests = _number(request) if is_numbered else itertools.repeat(request)
     with ExitStack() as opened:
-        connections = []
-        for _ in range(CONNECTIONS):
+        opened_connections = []
+        for _ in range(connections):
             connection = opened.enter_context(socket.create_connection(("127.0.0.1", port)))
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection.sendall(request)
+            connection.sendall(next(requests))
             answer = _checked_answer(connection, check)
-            connections.append(connection)
-        yield Load(connections, request, answer)
+            opened_connections.append(connection)
+        yield Load(opened_connections, requests, answer)
+
+
+def _number(request: bytes) -> Iterator[bytes]:
+    line, rest = request.split(b"\r\n", 1)
+    for number in itertools.count():
+        yield b"%b\r\n%b%b" % (line, _NUMBER % number, rest)
 
 
 def _checked_answer(connection: socket.socket, check: Check) -> bytes:

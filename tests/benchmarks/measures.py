@@ -44,6 +44,17 @@ def cold_start(candidate: Candidate, tools: int = 1) -> dict[str, float]:
         return {"cpu_ms": cpu * 1000, "rss_mb": resident_megabytes(server.pid)}
 
 
+def first_call(
+    candidate: Candidate, *, call: dict[str, object] = CALL, check: Check = check
+) -> dict[str, float]:
+    """CPU milliseconds from the answer of the first tools/list to that of the first tools/call."""
+    with stdio_server(candidate, 1) as server:
+        server.ask("tools/list", {})
+        before = cpu_seconds(server.pid)
+        check(server.ask("tools/call", call))
+        return {"cpu_ms": (cpu_seconds(server.pid) - before) * 1000}
+
+
 def sequential(
     candidate: Candidate,
     tools: int = 1,
@@ -102,16 +113,22 @@ def http_calls(
     *,
     call: dict[str, object] = CALL,
     check: Check = check,
+    is_numbered: bool = False,
 ) -> dict[str, float]:
     """CPU microseconds of one POST of tools/call over 16 kept connections."""
     with (
         http_server(candidate, tools) as (pid, port),
-        http_load(port, post_request(port, call), check) as load,
+        http_load(port, post_request(port, call), check, is_numbered=is_numbered) as load,
     ):
         load.post(WARM_UP)
         before = cpu_seconds(pid)
         load.post(HTTP_CALLS)
         return {"cpu_us": (cpu_seconds(pid) - before) / HTTP_CALLS * 1e6}
+
+
+def http_calls_with_new_heads(candidate: Candidate) -> dict[str, float]:
+    """As `http_calls`; the head of no request repeats, so that no cache of heads helps."""
+    return http_calls(candidate, is_numbered=True)
 
 
 def post_request(port: int, call: dict[str, object]) -> bytes:

@@ -16,6 +16,7 @@ from processes import Candidate, free_port, pin, wait_until_listening
 HERE = Path(__file__).parent
 CALL = {"name": "get_thing", "arguments": {"id": 7, "fields": ["a", "b"]}}
 THING = {"id": 1234}
+FIRST_CALL_MS = 60.0
 
 
 def write_proxy(folder: Path, python: str = sys.executable) -> None:
@@ -40,6 +41,20 @@ def proxied_stdio_calls(candidate: Candidate) -> dict[str, float]:
         environment = {**candidate.environment, "THINGS_BASE_URL": base_url}
         ready = replace(candidate, environment=environment)
         return measures.sequential(ready, call=CALL, check=check)
+
+
+def proxied_first_call(candidate: Candidate) -> dict[str, float]:
+    """CPU milliseconds of the first call over stdio, which sends a REST request.
+
+    Of the candidate "bound" they are the goal.
+    """
+    if candidate.name == "bound":
+        return {"cpu_ms": FIRST_CALL_MS}
+    with rest_api() as base_url:
+        environment = {**candidate.environment, "THINGS_BASE_URL": base_url}
+        return measures.first_call(
+            replace(candidate, environment=environment), call=CALL, check=check
+        )
 
 
 def check(answer: dict[str, object]) -> None:

@@ -23,11 +23,12 @@ import endurance
 import measures
 from own_package import write_package
 from processes import Candidate, pin
-from proxy import proxied_calls, write_proxy
+from proxy import proxied_calls, proxied_first_call, write_proxy
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PEERS = ROOT / ".cache" / "peers"
+NODE_MODULES = ROOT / ".cache" / "node" / "node_modules"
 TOLERATED_SPREAD = 0.2
 
 
@@ -40,23 +41,31 @@ class Goal:
     unit: str
     peer: str
     at_most: float
+    is_proxy: bool = False  # whether the server of an API is measured
 
 
 def goals() -> list[Goal]:
     """Every figure that the README states."""
     thousand = "1,000 tools"
+    in_flight = "tools/call, 64 in flight"
+    numbered = "HTTP tools/call, 16 connections, no head repeats"
     return [
         Goal("cold start to tools/list", measures.cold_start, "cpu_ms", "floor", 2.0),
         Goal("cold start to tools/list", measures.cold_start, "cpu_ms", "mcp 2.3.0", 1 / 20),
         Goal("cold start to tools/list", measures.cold_start, "cpu_ms", "fastmcp 4.1.6", 1 / 40),
+        Goal(f"cold start with {thousand}", start_with_a_thousand, "cpu_ms", "1 tool", 1.1),
+        Goal("first call, with a REST request", proxied_first_call, "cpu_ms", "bound", 1.0, True),
         Goal("memory at start", measures.cold_start, "rss_mb", "mcp 2.3.0", 1 / 3),
         Goal("tools/call, one at a time", measures.sequential, "cpu_us", "mcp 2.3.0", 1 / 12),
         Goal("tools/call, one at a time", measures.sequential, "cpu_us", "fastmcp 4.1.6", 1 / 20),
-        Goal("tools/call, 64 in flight", measures.pipelined, "cpu_us", "mcp 2.3.0", 1 / 35),
-        Goal("tools/call, 64 in flight", measures.pipelined, "cpu_us", "fastmcp 4.1.6", 1 / 60),
+        Goal("tools/call, one at a time", measures.sequential, "cpu_us", "asyncio echo", 6.0),
+        Goal(in_flight, measures.pipelined, "cpu_us", "mcp 2.3.0", 1 / 40),
+        Goal(in_flight, measures.pipelined, "cpu_us", "TypeScript 2.3.1", 1 / 10),
+        Goal(in_flight, measures.pipelined, "cpu_us", "fastmcp 4.1.6", 1 / 60),
         Goal(f"tools/list, {thousand}", measures.list_pages, "cpu_ms", "mcp 2.3.0", 1 / 100),
         Goal(f"tools/list, {thousand}", measures.list_pages, "cpu_ms", "fastmcp 4.1.6", 1 / 400),
-        Goal("HTTP tools/call, 16 connections", measures.http_calls, "cpu_us", "uvicorn", 1.8),
+        Goal("HTTP tools/call, 16 connections", measures.http_calls, "cpu_us", "uvicorn", 1.4),
+        Goal(numbered, measures.http_calls_with_new_heads, "cpu_us", "uvicorn", 1.4),
         Goal("HTTP tools/call, 16 connections", measures.http_calls, "cpu_us", "mcp 2.3.0", 1 / 4),
         Goal(
             "HTTP tools/call, 16 connections",
@@ -65,12 +74,24 @@ def goals() -> list[Goal]:
             "fastmcp 4.1.6",
             1 / 12,
         ),
-        Goal("HTTP in, REST out, 16 connections", proxied_calls, "cpu_us", "fastmcp proxy", 1 / 10),
+        Goal(
+            "HTTP in, REST out, 16 connections",
+            proxied_calls,
+            "cpu_us",
+            "fastmcp proxy",
+            1 / 12,
+            True,
+        ),
         Goal(f"tools/call with {thousand}", with_a_thousand, "cpu_us", "1 tool", 1.1),
         Goal(f"HTTP tools/call with {thousand}", http_with_a_thousand, "cpu_us", "1 tool", 1.1),
         Goal("growth over 100,000 calls", endurance.growth, "mb", "bound", 1.0),
         Goal("one of 10,000 legacy sessions", endurance.session_size, "kb", "bound", 1.0),
     ]
+
+
+def start_with_a_thousand(candidate: Candidate) -> dict[str, float]:
+    """The cold start with 1,000 tools; of the candidate "1 tool" with a single tool."""
+    return measures.cold_start(candidate, 1 if candidate.name == "1 tool" else 1000)
 
 
 def with_a_thousand(candidate: Candidate) -> dict[str, float]:
@@ -97,8 +118,16 @@ def candidates(folder: Path) -> dict[str, Candidate]:
         "1 tool": Candidate("1 tool", own, own),
         "bound": Candidate("bound", ()),
         "uvicorn": Candidate("uvicorn", (), [python, str(HERE / "servers" / "floor_uvicorn.py")]),
+        "asyncio echo": Candidate(
+            "asyncio echo", [python, str(HERE / "servers" / "floor_asyncio.py")]
+        ),
         "floor": Candidate("floor", [python, str(HERE / "servers" / "floor_blocking.py")]),
     }
+    if NODE_MODULES.exists():
+        script = str(HERE / "servers" / "typescript.mjs")
+        found["TypeScript 2.3.1"] = Candidate("TypeScript", ["node", script, str(NODE_MODULES)])
+    else:
+        print("left out: the TypeScript SDK is not installed (make peers)", file=sys.stderr)
     for name, script in (("mcp-2.3.0", "mcp_lowlevel.py"), ("fastmcp-4.1.6", "fastmcp_server.py")):
         interpreter = PEERS / name / "bin" / "python"
         command = [str(interpreter), str(HERE / "servers" / script)]
@@ -155,7 +184,7 @@ def main() -> None:
         for goal in goals():
             if goal.peer in found and options.only in f"{goal.label} {goal.peer}":
                 print(f"measuring {goal.label} against {goal.peer} ...", file=sys.stderr)
-                own = found["own proxy" if goal.peer.endswith("proxy") else "own"]
+                own = found["own proxy" if goal.is_proxy else "own"]
                 row = compare(goal, own, found[goal.peer], options.rounds)
                 rows.append(row)
     if options.json:

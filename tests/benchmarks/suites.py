@@ -38,9 +38,9 @@ MEASURES = (
         SPECS / "chatdesk.yaml",
         tuple(word for tag in FIFTY for word in ("--include", tag)),
         (),
-        10.0,
+        4.0,
     ),
-    Measure("GitHub's 1,223 operations, the whole suite", GITHUB, ("--no-models",), (), 120.0),
+    Measure("GitHub's 1,223 operations, the whole suite", GITHUB, ("--no-models",), (), 60.0),
     Measure(
         "26 operations, 200 faults",
         SPECS / "bookshop.yaml",

@@ -12,6 +12,9 @@ now.
 `held` was written by somebody who had not seen the ranking or the other questions, for operations
 drawn at random, mostly from GitHub's documentation, and kept shut until the ranking was done. It
 was asked once, and found 55 of 60 (92 %). Nothing may be tuned on it.
+
+The ranking was then made to do well on other APIs (`tests/search_questions`), with words of results
+and a lexicon. Of these sets together it has found 692 of 747 since, and 698 before.
 """
 
 from __future__ import annotations
@@ -44,7 +47,9 @@ def planned(document: str) -> ServerPlan:
     problems = Problems()
     options = BuildOptions(external_validator=False)
     api = parse_source(str(source), options, problems, lambda _: None).api
-    return plan_server(api, first_policy(document, models=False), problems, strict=False)
+    return plan_server(
+        api, first_policy(document, models=False), problems, lambda _: None, strict=False
+    )
 
 
 @pytest.mark.parametrize("document", ["github", "chatdesk"])
@@ -52,7 +57,9 @@ def test_the_right_tool_is_among_the_first_five(document: str) -> None:
     plan = planned(document)
     assert plan.search is not None
     assert plan.search.token_cost < plan.budget < plan.token_cost
-    index = ToolIndex.from_lines(json_text.lines(contracts.search_index(make_index(plan))))
+    made = make_index(plan)
+    assert made is not None
+    index = ToolIndex.from_lines(json_text.lines(contracts.search_index(made)))
     known = {tool.operation.key for tool in plan.tools}
 
     for name, count, least in [

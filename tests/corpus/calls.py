@@ -1,6 +1,7 @@
 """What our runtime sends for each tool of a document, beside the arguments in the API's own names.
 
-No credentials are sent and one base URL holds for all, so that only parameters and bodies differ.
+No credentials are sent but those that are parameters or members of a body, and one base URL holds
+for all, so that only parameters and bodies differ.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import tempfile
 from fnmatch import fnmatchcase
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -70,11 +72,12 @@ async def _sent(package: str, cases: list[Case]) -> list[Call]:
 
     environ = {f"{server.contract['env_prefix']}BASE_URL": BASE_URL}
     calls = []
-    async with Client.in_memory(server, environ, send=send) as client:
-        for case in cases:
-            requests.clear()
-            await client.call_tool(case.tool, case.arguments)
-            calls.append(_call(case, contracts[case.tool], requests))
+    for settings, those in groupby(cases, lambda case: dict(case.settings)):
+        async with Client.in_memory(server, {**environ, **settings}, send=send) as client:
+            for case in those:
+                requests.clear()
+                await client.call_tool(case.tool, case.arguments)
+                calls.append(_call(case, contracts[case.tool], requests))
     return calls
 
 
@@ -95,7 +98,7 @@ def _call(case: Case, contract: dict[str, Any], requests: list[HttpRequest]) -> 
                 value = own.get(parameter["name"], value)
             call["values"].setdefault(parameter["in"], {})[parameter["name"]] = value
     body = request.get("body")
-    if body and body["argument"] in case.arguments:
+    if body and expected.get("content_type"):
         call["body"] = expected["body"]
         call["content_type"] = expected["content_type"]
         call["media_type"] = _described(body["media_types"], call["content_type"])

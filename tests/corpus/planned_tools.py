@@ -6,6 +6,7 @@ of the repository, and of mcpgen only what both trees have.
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 import time
@@ -25,6 +26,13 @@ from mcpgen.plan.policy import Policy
 from mcpgen.render.request_contract import request_contract
 
 
+def _plan_server(*arguments: Any, strict: bool) -> ServerPlan:
+    """Plan a server, also by a tree that does not report the progress of the plan."""
+    kinds = [each.kind for each in inspect.signature(plan_server).parameters.values()]
+    known = kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return plan_server(*arguments[:known], strict=strict)
+
+
 def planned(path: str) -> dict[str, Any]:
     """Plan one document; `error` says why there is no plan."""
     problems = Problems()
@@ -34,7 +42,7 @@ def planned(path: str) -> dict[str, Any]:
         api = parse_source(path, options, problems, lambda _: None).api
         manifest = Manifest(server=ServerEntry(name=choose_server_name(api.title)), sources=())
         intent = LocatedManifest(manifest, lambda _: Location("mcpgen.yaml"))
-        plan = plan_server(api, Policy(intent), problems, strict=False)
+        plan = _plan_server(api, Policy(intent), problems, lambda _: None, strict=False)
     except RejectedError:
         errors = [each for each in problems if each.severity is Severity.ERROR]
         found["error"] = "; ".join(f"{each.code}: {each.message}" for each in errors[:3])

@@ -97,6 +97,8 @@ def body(*media_types: str, **schema: str) -> Tool:
             ["security: changed"],
         ),
         (request(), request(path="/pet"), ["path: changed"]),
+        (request(), request(attempts=1), ["attempts: one"]),
+        (request(attempts=1), request(), ["attempts: changed"]),
     ],
 )
 def test_request_changes_are_classified_by_kind(

@@ -66,7 +66,7 @@ def test_commands_and_options_exist(path: Path) -> None:
     groups = {name.partition(" ")[0] for name in commands if " " in name}
     unknown = []
     for line in _MCPGEN.findall(_without_prose(path.read_text("utf-8"))):
-        words = line.split()[1:]
+        words = line.partition(" -- ")[0].split()[1:]
         if words[0] in {"--help", "--version", "COMMAND"}:
             continue
         name = " ".join(words[:2]) if words[0] in groups else words[0]

@@ -24,7 +24,7 @@ PROJECT = Path(".cache/demo/petstore-mcp")
 START_SECONDS = 30
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("list_pets", {"status": ["available", "reserved"], "tag": ["quiet", "a b&c"], "limit": 2}),
-    ("create_pet", {"body": {"name": "Rex", "species": "dog"}}),
+    ("create_pet", {"name": "Rex", "species": "dog"}),
     ("get_pet", {"pet_id": 42}),
     ("get_pet", {"pet_id": 0}),  # breaks the schema's minimum: nothing is sent
 ]

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from mcpgen.plan.tools.own_arguments import CONTINUATION
 from tests.support.attack.api import Exchange, HostileApi
 from tests.support.attack.documents import api_document, operation
 from tests.support.attack.server import (
@@ -261,7 +262,7 @@ def test_headers_that_control_proxies_and_servers_are_not_arguments(
     paths = {"/json": {"get": operation("getJson", parameters=headers)}}
     target = generate(tmp_path, api_document(paths))
 
-    assert arguments_of(target, "get_json") == {"x_trace", "method"}
+    assert arguments_of(target, "get_json") == {"x_trace", "method", CONTINUATION}
     environ = {f"{PREFIX}BASE_URL": api.base_url}
     with serve_http(target, environ) as server, HttpClient(server.port) as client:
         for name in ("x_real_ip", "X-Real-IP", "x_http_method_override"):
@@ -275,7 +276,8 @@ def test_headers_that_control_proxies_and_servers_are_not_arguments(
         " x_forwarded_for: {hidden: false}}}}\n"
     )
     bring_up_to_date(target)
-    assert arguments_of(target, "get_json") == {"x_trace", "method", "x_real_ip", "x_forwarded_for"}
+    shown = {"x_trace", "method", "x_real_ip", "x_forwarded_for"}
+    assert arguments_of(target, "get_json") == {*shown, CONTINUATION}
 
 
 def arguments_of(target: Path, tool: str) -> set[str]:

@@ -157,17 +157,17 @@ def test_a_slow_argument_is_rejected_immediately(
     server: AttackedServer, api: HostileApi, name: str, value: Any, expected: str
 ) -> None:
     sent_before = api.requests["/search"]
-    result = under_attack(server, "search", {"body": {name: value}})
+    result = under_attack(server, "search", {name: value})
     assert result["isError"]
     assert expected in result["content"][0]["text"]
-    assert expected != NO_LOCATION or f"`/body/{name}`" in result["content"][0]["text"]
+    assert expected != NO_LOCATION or f"`/{name}`" in result["content"][0]["text"]
     assert len(result["content"][0]["text"]) < 400
     assert api.requests["/search"] == sent_before
 
 
 def test_a_deep_argument_that_is_valid_is_sent(server: AttackedServer, api: HostileApi) -> None:
     value = deep_filter(RIGHT_LEAF, 30)
-    result = under_attack(server, "search", {"body": {"filter": value}})
+    result = under_attack(server, "search", {"filter": value})
     assert "isError" not in result, result
     sent = [it for it in api.exchanges if it.target == "/search"]
     assert json.loads(sent[-1].body) == {"filter": value}
@@ -191,8 +191,8 @@ def test_a_slow_argument_is_rejected_immediately_over_stdio(project: Path, attac
         assert server.process.stdin is not None
         assert server.process.stdout is not None
         for arguments in (
-            {"body": {"twins": 1}},
-            {"body": {name: value}},
+            {"twins": 1},
+            {name: value},
         ):  # the first call imports what calls need
             started = time.monotonic()
             params = {"name": "search", "arguments": arguments, "_meta": meta}

@@ -31,6 +31,9 @@ HEAD = "server: {name: bookshop}\nsources: [{document: openapi.yaml}]\nmodels: f
 class Shop:
     """A project whose manifest is written anew, and its server before a mock of the API."""
 
+    package = "bookshop_mcp"
+    base_url = "https://shop.example"
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.replies: list[dict[str, Any]] = []  # of the API, in turn, as cases have them
@@ -53,7 +56,7 @@ class Shop:
     ) -> tuple[Sequence[Any], MockUpstream, Sequence[Any]]:
         """Send these requests; give the results, what the API was sent, all that was received."""
         found = find_package(self.folder)
-        mock = MockUpstream(found.upstream(), base_url="https://shop.example")
+        mock = MockUpstream(found.upstream(), base_url=self.base_url)
 
         async def send(request: HttpRequest) -> HttpResponse:
             if self.replies:
@@ -61,8 +64,8 @@ class Shop:
             return await mock.send(request)
 
         async def converse() -> tuple[list[Any], list[Any]]:
-            package = ServerPackage.load("bookshop_mcp")
-            environ = found.mock_environment("https://shop.example")
+            package = ServerPackage.load(self.package)
+            environ = found.mock_environment(self.base_url)
             client = Client.in_memory(
                 package, environ, send=send, revision=revision, answers=answers
             )

@@ -290,9 +290,9 @@ def test_a_secret_in_all_bodies_comes_from_a_setting(
         "*": {"parameters": {"body.secret": {"from_environment": "ZOO_SECRET", "secret": True}}}
     }
     assert zoo.settings()["ZOO_SECRET"]["secret"]
-    listed = zoo.contract["list_birds"]["listing"]["inputSchema"]["properties"]["body"]
-    assert list(listed["properties"]) == ["name"]
-    _, (request,) = zoo.call("list_birds", {"body": {"name": "Rio"}}, {"ZOO_SECRET": "s3cret"})
+    listed = zoo.contract["list_birds"]["listing"]["inputSchema"]["properties"]
+    assert list(listed) == ["name"]
+    _, (request,) = zoo.call("list_birds", {"name": "Rio"}, {"ZOO_SECRET": "s3cret"})
     assert json.loads(request.body) == {"name": "Rio", "secret": "s3cret"}
     assert "s3cret" not in zoo.manifest_text
     assert zoo.run_suite() == ""

@@ -13,7 +13,7 @@ import yaml
 from mcpgen.cli.app import run
 from tests.support.paths import SPECS
 
-_ENTRY = re.compile(r"# (?=  |select:|operations:)")
+_ENTRY = re.compile(r"# (?=  |select:|operations:|merged:|workflows:)")
 KEYED = {
     "openapi": "3.1.0",
     "info": {"title": "Notes", "version": "1"},
@@ -140,3 +140,12 @@ def test_each_commented_entry_is_valid_by_itself(tmp_path: Path) -> None:
                 depth = own
         manifest.write_text("\n".join(lines) + "\n")
         assert run(["generate", str(target), "-q"]) == 0, manifest.read_text()
+
+
+def test_a_post_that_deletes_is_the_one_to_confirm(tmp_path: Path) -> None:
+    answer = {"200": {"description": "Done."}}
+    calls = {name: {"operationId": name, "responses": answer} for name in ("chat_delete", "a_post")}
+    source = {**ONE, "paths": {f"/{name}": {"post": call} for name, call in calls.items()}}
+    changed, _ = uncommented((new_project(source, tmp_path, "-q") / "mcpgen.yaml").read_text())
+    entries = yaml.safe_load(changed)["operations"]
+    assert [name for name, entry in entries.items() if "confirm" in entry] == ["chat_delete"]

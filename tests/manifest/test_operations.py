@@ -39,14 +39,16 @@ def test_a_result_contains_only_the_selected_fields(shop: Shop) -> None:
     assert shop.generate(RESULT) == 0
     shop.replies = [{"body": {"items": [BOOK] * 5, "nextCursor": "c2"}}]
     result, (sent,) = shop.call("list_books", {"q": "sea"})
+    rest = {"q": "sea", "max_pages": 1, "continue_from": "/items/2"}
     assert result["structuredContent"] == {
         "items": [{"isbn": "9780000000019", "price": {"amount": "9.90"}}] * 2,
         "nextCursor": "c2",
+        "next_calls": [{"name": "list_books", "arguments": rest}],
     }
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
     assert text_of(result).endswith(
-        "Cut: `/items` shows 2 of 5 items. Ask for at most 2 items a page by `page_size`, and go"
-        " on with `cursor`."
+        "Cut: `/items` shows 2 of 5 items. Next call: `list_books` "
+        '{"q":"sea","max_pages":1,"continue_from":"/items/2"}'
     )
     assert "q=sea" in sent.url
 
@@ -98,10 +100,8 @@ def test_a_polled_operation_is_repeated_until_it_reaches_its_state(shop: Shop) -
 
 CONFIRM = "operations: {placeOrder: {confirm: Buy what is in the cart?}}"
 ORDER = {
-    "body": {
-        "cartId": "3a51c6d2-77aa-4d0f-9be1-5b0c6a1e2f33",
-        "payment": {"method": "invoice", "reference": "PO-118"},
-    },
+    "cart_id": "3a51c6d2-77aa-4d0f-9be1-5b0c6a1e2f33",
+    "payment": {"method": "invoice", "reference": "PO-118"},
 }
 
 

@@ -14,7 +14,7 @@ from tests.support.generated_files import tool_contracts
 
 
 def test_settings_are_sent_in_every_location_and_are_not_arguments(fleet: Fleet) -> None:
-    result, (sent,) = fleet.call("add_truck", {"body": {"plate": "B-1"}}, SET)
+    result, (sent,) = fleet.call("add_truck", {"plate": "B-1"}, SET)
     assert not result.get("isError"), texts(result)
     assert sent.url == (
         "https://fleet.example/accounts/AC1234/trucks?teamId=12&api_key=k-0123456789"
@@ -26,15 +26,16 @@ def test_settings_are_sent_in_every_location_and_are_not_arguments(fleet: Fleet)
     assert not sent.problems
 
     contract = tool_contracts(fleet.folder)
-    assert not contract["list_trucks"]["listing"]["inputSchema"]["properties"]
+    assert contract["list_trucks"]["listing"]["inputSchema"]["properties"].keys() == {
+        "continue_from"
+    }
     offered = contract["add_truck"]["listing"]["inputSchema"]["properties"]
-    assert list(offered) == ["body"]
-    assert list(offered["body"]["properties"]) == ["plate"]
+    assert list(offered) == ["plate"]
 
 
 def test_an_optional_setting_that_is_not_set_is_not_sent(fleet: Fleet) -> None:
     needed = {"FLEET_ACCOUNT": "AC1234", "FLEET_DEPOT": "7"}
-    _, (sent,) = fleet.call("add_truck", {"body": {"plate": "B-1"}}, needed)
+    _, (sent,) = fleet.call("add_truck", {"plate": "B-1"}, needed)
     assert sent.url == "https://fleet.example/accounts/AC1234/trucks"
     assert "X-Trace" not in dict(sent.headers)
     assert json.loads(sent.body or b"") == {"plate": "B-1", "depot": 7}
@@ -45,7 +46,7 @@ def test_a_missing_required_setting_is_reported_and_nothing_is_sent(
     fleet: Fleet, missing: str
 ) -> None:
     environ = {name: value for name, value in SET.items() if name != missing}
-    result, sent = fleet.call("add_truck", {"body": {"plate": "B-1"}}, environ)
+    result, sent = fleet.call("add_truck", {"plate": "B-1"}, environ)
     assert not sent
     assert result["isError"]
     assert f"`add_truck` was not sent: the setting {missing} is missing" in texts(result)

@@ -199,6 +199,7 @@ def test_adding_and_removing_a_source_restores_the_project(
     assert "IBAN_RAIL_BASE_URL  Base URL of the API `rail`" in said()
 
     assert run(["source", "remove", "rail", "iban-mcp"]) == 0
+    (project / ".mcpgen/evidence/source.json").unlink()  # of the pull
     assert tree(project) == before
 
 

@@ -37,8 +37,7 @@ workflows:
         outputs: {isbn: "$response.body#/items/0/isbn"}
       - id: fill
         operation: openCart
-        arguments:
-          body: {items: [{isbn: $steps.find.outputs.isbn, quantity: $inputs.copies}]}
+        arguments: {items: [{isbn: $steps.find.outputs.isbn, quantity: $inputs.copies}]}
         outputs: {cart: $response.body#/id}
       - id: order
         operation: POST /orders
@@ -287,3 +286,28 @@ def test_eject_copies_the_steps_of_a_workflow_into_a_handler(project: Path) -> N
         assert run(["generate", str(project)]) == 0
     assert not result.get("isError")
     assert talk.sent == ["GET /books", "POST /carts", "POST /orders"]
+
+
+def test_a_text_response_is_an_output_in_the_generated_tests(tmp_path: Path) -> None:
+    manifest = """
+server: {name: notes}
+sources: []
+tools:
+  read_note:
+    method: GET
+    url: https://notes.example/latest
+    description: Read the latest note of the team.
+    media_type: application/xml
+workflows:
+  quote_note:
+    description: Quote the latest note of the team.
+    steps:
+      - {id: read, operation: read_note, outputs: {note: $response.body}}
+    output: {note: $steps.read.outputs.note}
+"""
+    project = tmp_path / "notes-mcp"
+    (tmp_path / "mcpgen.yaml").write_text(manifest)
+    assert run(["new", str(tmp_path / "mcpgen.yaml"), str(project), "--defaults", "-q"]) == 0
+    [case] = json.loads((project / "tests/generated/workflows.json").read_text())
+    assert isinstance(case["result"]["note"], str)
+    assert run(["test", str(project), "-q"]) == 0

@@ -147,7 +147,7 @@ def test_a_document_cannot_declare_an_argument_header(tmp_path: Path) -> None:
     problems = Problems()
     options = BuildOptions(external_validator=False)
     api = parse_source(str(document), options, problems, lambda _: None).api
-    plan = plan_server(api, first_policy("secrets"), problems, strict=False)
+    plan = plan_server(api, first_policy("secrets"), problems, lambda _: None, strict=False)
     (tool,) = plan.tools
     assert "password" in tool.input_schema["properties"]
     assert "x-mcp-header" not in json.dumps([tool.input_schema, tool.full_input_schema])

@@ -5,6 +5,7 @@ tests/unit/changelog/test_compare.py tests the rules one by one.
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from mcpgen.pipeline.commands.changelog import changelog
 from mcpgen.pipeline.commands.pull import Pull, PullResult, pull
 from mcpgen.pipeline.options import GenerateOptions
+from mcpgen.plan.tools import annotations
 from tests.regeneration import projects
 
 HEAD = """\
@@ -44,6 +46,10 @@ COUNT = """\
   /count:
     get: {operationId: countPets, responses: {"204": {description: None.}}}
 """
+FIND = """\
+  /count:
+    post: {operationId: findPets, responses: {"204": {description: None.}}}
+    get:"""
 SECURITY = """\
 components:
   securitySchemes:
@@ -85,6 +91,12 @@ CASES = [
         "major",
     ),
     ("auth scope added", ("[{sso: [read]}]", "[{sso: [read, write]}]"), "scope-added", "major"),
+    (
+        "texts tell of another effect",
+        ("operationId: countPets", "operationId: countPets, summary: Reset the count"),
+        "read-only-hint",
+        "major",
+    ),
     (
         "tool added",
         (COUNT, COUNT + COUNT.replace("ount", "heck")),
@@ -159,6 +171,40 @@ def test_a_manifest_change_has_the_expected_level(
     found = changelog(changed, str(server), options, projects.silent).changelog
     assert found is not None
     assert (level, rule) in [(each.level.word, each.rule) for each in found.changes]
+
+
+def test_a_hint_that_a_newer_version_decides_is_a_change(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = DOCUMENT.replace("operationId: countPets", "operationId: resetPets")
+    with monkeypatch.context() as older:  # whose rules knew only the method
+        older.setattr(annotations, "find_danger", lambda _: None)
+        made = projects.new(tmp_path / "server", cache, document)
+    lock = json.loads((made / "mcpgen.lock").read_bytes())
+    (made / "mcpgen.lock").write_text(json.dumps({**lock, "mcpgen": "0.1.0"}))
+    report = projects.generate(made, cache)
+    assert report.changelog is not None
+    found = {(each.rule, each.level.word, each.tool) for each in report.changelog.changes}
+    assert found == {
+        ("read-only-hint", "major", "reset_pets"),
+        ("destructive-hint", "major", "reset_pets"),
+        ("other-hint", "patch", "reset_pets"),
+    }
+
+
+def test_trust_in_the_document_is_a_change_of_hints(
+    server: Path, tmp_path: Path, cache: Path
+) -> None:
+    changed = shutil.copytree(server, tmp_path / "server")
+    (changed / "openapi.yaml").write_text(DOCUMENT.replace("  /count:\n    get:", FIND))
+    before = projects.generate(changed, cache)
+    assert before.outcome == "done", list(before.problems)
+    manifest = changed / "mcpgen.yaml"
+    manifest.write_text(manifest.read_text().replace("server:\n", "server:\n  trust: own\n"))
+    report = projects.generate(changed, cache)
+    assert report.changelog is not None, list(report.problems)
+    assert report.changelog.level.word == "major"
+    assert {each.rule for each in report.changelog.changes} >= {"read-only-hint"}
 
 
 def test_reordering_and_respelling_are_not_changes(

@@ -10,9 +10,12 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
+
+from mcpgen.pipeline.project.evidence import write_evidence
 
 HEAVY = {
     "aiohttp", "copier", "datamodel_code_generator", "jinja2", "jsonschema_rs",
@@ -83,3 +86,26 @@ def test_generating_an_unchanged_server_imports_no_generator_modules(
     code, modules, _ = watched(project, tmp_path / "cache", "generate")
     assert code == 0
     assert modules & HEAVY == set()
+
+
+def test_the_status_of_a_server_imports_no_generator_modules(project: Path, tmp_path: Path) -> None:
+    code, modules, _ = watched(project, tmp_path / "cache", "status")
+    assert code == 0
+    assert modules & HEAVY == set()
+
+
+def test_the_status_of_a_workspace_reads_each_file_of_a_server_once(
+    workspace: Path, tmp_path: Path
+) -> None:
+    for server in (workspace / "servers").iterdir():
+        for check in ("lint", "tests", "validate", "bundle"):
+            write_evidence(server, check, {"outcome": "passed", "result": "fine"})
+    code, modules, read = watched(workspace, tmp_path / "cache", "ws", "status")
+    assert code == 0
+    assert modules & (HEAVY - OF_THE_WORKSPACE) == set()
+    assert "concurrent" not in modules, "no process is started: that costs more than the reading"
+    counts = Counter(path for path in read if "/servers/" in path and Path(path).is_file())
+    assert len(counts) > 2 * 20
+    # The members of the workspace are found by their manifests.
+    assert {Path(path).name for path, count in counts.items() if count > 1} == {"mcpgen.yaml"}
+    assert max(counts.values()) == 2

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from mcpgen.ir.eval_tasks import TASKS_FILE
 from tests.regeneration import projects
 from tests.support.paths import CACHE, SPECS
 from tests.support.random_documents import shuffled
@@ -128,7 +129,7 @@ def test_generate_restores_a_checkout_with_other_line_ends(reference: Path, tmp_
     owned = [path for path, entry in files.items() if entry["class"] == "owned"]
     make(tmp_path, "check", "server")
     make(tmp_path, "generate", "server")
-    for path in owned:  # theirs, line ends and all
+    for path in (*owned, TASKS_FILE):  # theirs, line ends and all
         content = (project / path).read_bytes()
         assert b"\r\n" in content
         (project / path).write_bytes(content.replace(b"\r\n", b"\n"))

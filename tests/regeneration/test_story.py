@@ -15,6 +15,7 @@ import pytest
 
 from mcpgen.cli.app import run
 from mcpgen.factory.test.run import run_suite
+from mcpgen.pipeline.project.evidence import EVIDENCE_FOLDER
 from tests.regeneration import projects
 from tests.regeneration.projects import git, needs_git
 
@@ -221,9 +222,10 @@ def commit(project: Path, message: str) -> None:
 
 
 def difference(project: Path) -> str:
-    """Show what is not committed, without the hashes, which tell a reader nothing."""
+    """Show what is not committed, without hashes and evidence, which tell a reader nothing."""
     git(project, "add", "-A")
-    shown = git(project, "diff", "--cached", "--no-color", "--no-ext-diff", "-U1")
+    but_evidence = (".", f":(exclude){EVIDENCE_FOLDER}")
+    shown = git(project, "diff", "--cached", "--no-color", "--no-ext-diff", "-U1", *but_evidence)
     return HASH.sub("(hash)", BLOBS.sub("", shown))
 
 

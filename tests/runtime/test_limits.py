@@ -11,7 +11,8 @@ import pytest
 from mcpgen.contract.limits import LIMIT_NAMES, Limits
 from mcpgen.runtime.errors import ToolError
 from mcpgen.runtime.process.memory_budget import DecodingBudget, MemoryBudget
-from mcpgen.runtime.tools.results import ResultShape, make_result
+from mcpgen.runtime.tools.result_shape import ResultShape
+from mcpgen.runtime.tools.results import make_result
 from mcpgen.runtime.transports.http.connection_limits import determine_max_connections
 from mcpgen.runtime.transports.http.server import HttpServer
 from mcpgen.runtime.transports.stdio.pipe import LineBuffer, TruncatedLine
@@ -135,10 +136,12 @@ def test_connections_to_the_api_follow_the_settings() -> None:
     assert pool.find_idle_seconds("") == 9
 
 
-def test_a_result_is_cut_at_four_characters_for_each_token(make_client, contract) -> None:
-    short = make_result("x" * 2000, ResultShape("GET /text", max_characters=1000))
-    assert len(short.content[0].text) == 1000
-    assert "this is 1,000 of 2,000 characters" in short.content[1].text
+def test_a_result_is_cut_at_four_bytes_for_each_token(make_client, contract) -> None:
+    shape = ResultShape("GET /text", max_bytes=1000)
+    assert make_result("x" * 1000, shape).content[0].text == "x" * 1000
+    short = make_result("é" * 501, shape)
+    assert short.content[0].text == "é" * 375  # there is room for the note
+    assert short.content[1].text == "Cut: `/` shows 375 of 501 characters."
     assert make_client({"PETSTORE_MAX_RESULT_TOKENS": "250"}).limits.max_result_tokens == 250
 
 

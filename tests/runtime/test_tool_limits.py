@@ -8,7 +8,8 @@ from mcpgen.runtime.process.output_screen import OutputScreen
 from mcpgen.runtime.protocol.shapes import shape
 from mcpgen.runtime.protocol.versions import REVISIONS
 from mcpgen.runtime.state.session_store import MemorySessions
-from mcpgen.runtime.tools.results import ResultShape, make_result
+from mcpgen.runtime.tools.result_shape import ResultShape
+from mcpgen.runtime.tools.results import make_result
 from mcpgen.runtime.upstream.response.redaction import NO_SECRETS
 from tests.support.http_server import Served, make_served, run, tool_call
 

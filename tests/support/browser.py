@@ -10,14 +10,15 @@ import base64
 import itertools
 import json
 import os
-import shutil
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import aiohttp
 import pytest
+
+from tests.support.programs import find_program
 
 WAIT_SECONDS = 60
 _FLAGS = (
@@ -39,13 +40,7 @@ _FLAGS = (
 
 def find_chromium() -> str:
     """Return the program; skip the test visibly without it, but never in CI."""
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if program is None:
-        message = "chromium is missing; `apt-get install chromium` installs it on Debian"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
-    return program
+    return os.environ.get("CHROMIUM") or find_program("chromium")
 
 
 class Page:
@@ -232,6 +227,20 @@ async def running_browser() -> AsyncIterator[Browser]:
             if process.returncode is None:
                 process.terminate()
             await asyncio.wait_for(process.wait(), WAIT_SECONDS)
+
+
+Story = Callable[[Browser], Coroutine[Any, Any, None]]
+Tell = Callable[[Story], None]
+
+
+@pytest.fixture(scope="session")
+def tell() -> Iterator[Tell]:
+    """Run a story with the browser of the session."""
+    with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+        browser = runner.run(stack.enter_async_context(running_browser()))
+        yield lambda story: runner.run(story(browser))
+        runner.run(stack.aclose())
 
 
 async def _find_address(process: asyncio.subprocess.Process) -> str:

@@ -57,6 +57,12 @@ def corpus_documents() -> Sequence[CorpusDocument]:
     ]
 
 
+def select_documents(parts: Sequence[str]) -> list[CorpusDocument]:
+    """Return the documents whose names have one of the parts; all without a part."""
+    documents = corpus_documents()
+    return [it for it in documents if not parts or any(part in it.name for part in parts)]
+
+
 def _path(file: str) -> Path:
     archive, colon, member = file.partition(":")
     return UNPACKED / archive / member if colon else CORPUS / file

@@ -1,9 +1,9 @@
 """The servers in generated_examples/, and what each is made from.
 
 `specs/<name>.yaml` is the document of a server, if it has one; `specs/<name>/` has what a person
-decided about it (`mcpgen.yaml`, overlays), copied into the project. Handlers, skills and tests of a
-person's own are written where they are committed, and stay; so does the evidence of the tests,
-which is found anew where it no longer holds.
+decided about it (`mcpgen.yaml`, overlays), copied into the project. Handlers, skills, and tests and
+tasks of a person's own are written where they are committed, and stay; so does the evidence of the
+tests, which is found anew where it no longer holds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from mcpgen.cli.app import run
+from mcpgen.emit.lockfile import dump_lock, parse_lock
+from mcpgen.ir.eval_tasks import TASKS_FILE
+from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.pipeline.project.evidence import (
     EVIDENCE_FOLDER,
     is_evidence_current,
@@ -24,14 +29,24 @@ from tests.support.paths import EXAMPLES, REPOSITORY, SPECS
 
 NAMES = (
     "bookshop",
+    "calendar",
     "chatdesk",
     "competitor-research",  # of tools that its manifest declares; there is no document
+    "eventhub",
+    "filebox",
+    "harbor",  # of three documents
     "meta-ads",
     "n8n",
+    "payroll-internal",  # in a private network, with client certificates
     "petstore",
     "reonomy",
     "search-console",
+    "stockroom",  # Swagger 2.0, of XML
+    "telescope",
+    "tenants",  # a host for each tenant and region
+    "travel",
     "twilio",
+    "weather",  # of tools that its manifest declares, too
 )
 BY_HAND = ("everything",)  # made by `mcpgen new --empty`; their handlers are written, and stay
 
@@ -40,7 +55,8 @@ def make(name: str, directory: Path, kept: Mapping[str, bytes]) -> None:
     """Generate a server into `directory`, which must not exist yet.
 
     Its source is `specs/<name>.yaml` or, where there is no document, the manifest beside it.
-    `kept` is what is not generated of it, by path, as `not_generated` gives it.
+    `kept` is what is not generated of it, by path, as `not_generated` gives it. The form of the
+    listing is that of its earlier lock, since clients rely on it.
     """
     document, manifest = Path(f"specs/{name}.yaml"), Path(f"specs/{name}/mcpgen.yaml")
     with contextlib.chdir(REPOSITORY):
@@ -48,10 +64,19 @@ def make(name: str, directory: Path, kept: Mapping[str, bytes]) -> None:
         code = run(["new", *source, str(directory), "--defaults", "-q"])
     if code:
         raise RuntimeError(f"{source[-1]} gave exit code {code}")
+    lock = directory / LOCK_FILE
+    if LOCK_FILE in kept:
+        earlier = parse_lock(kept[LOCK_FILE]).listing
+        lock.write_bytes(dump_lock(replace(parse_lock(lock.read_bytes()), listing=earlier)))
     for path, content in kept.items():
+        if path == LOCK_FILE:
+            continue
         (directory / path).parent.mkdir(parents=True, exist_ok=True)
         (directory / path).write_bytes(content)
     bring_up_to_date(directory)
+    if TASKS_FILE not in kept:  # those that `new` made do not know the manifest
+        (directory / TASKS_FILE).unlink(missing_ok=True)
+        run(["eval", str(directory), "--init", "-q"])
     show_figures(directory)
 
 
@@ -59,16 +84,18 @@ def not_generated(name: str) -> dict[str, bytes]:
     """Read what is not generated of a server, by its path in the project.
 
     That is what stands in `specs/<name>/`, and what is committed of `handlers/`, `skills/`, tests
-    by hand and evidence.
+    by hand and evidence; and the lock, of which only the form of the listing is kept.
     """
     root = EXAMPLES / f"{name}-mcp"
     files = [(SPECS / name, path) for path in sorted(SPECS.glob(f"{name}/*"))]
+    files += [(root, path) for path in root.glob(LOCK_FILE)]
     own = (
         "src/*/handlers/*.py",
         "src/*/skills/**/*.*",
         "tests/*.py",
         "tests/*.json",
         "mcpgen.tests.yaml",
+        TASKS_FILE,
     )
     for pattern in (*own, f"{EVIDENCE_FOLDER}/*.json"):
         files += [(root, path) for path in sorted(root.glob(pattern))]

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from mcpgen.pipeline.commands.new import new
+from mcpgen.pipeline.options import Options
+
 DOCUMENT = """\
 openapi: 3.1.0
 info: {title: Pet Shop API, version: "1", description: Pets.}
@@ -31,3 +36,12 @@ components:
 
 def silent(_: str) -> None:
     """Hear no progress."""
+
+
+def make_server(folder: Path, cache: Path) -> Path:
+    """Make a server of the document, as `mcpgen new` does; return its folder."""
+    (folder / "petshop.yaml").write_text(DOCUMENT)
+    options = Options(external_validator=False, models=False, cache=cache)
+    report = new(str(folder / "petshop.yaml"), folder / "server", options, silent)
+    assert report.outcome == "done", list(report.problems)
+    return folder / "server"

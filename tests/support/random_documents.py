@@ -192,7 +192,7 @@ def project_files(document: dict[str, Any], folder: Path, cache: Path) -> FileSe
     options = BuildOptions(external_validator=False, cache=cache)
     api = parse_source(str(source), options, problems, lambda _: None).api
     policy = first_policy("odd")
-    plan = plan_server(api, policy, problems, strict=False)
+    plan = plan_server(api, policy, problems, lambda _: None, strict=False)
     files = InputFiles((({"openapi.json": b"{}"}, LockedDocument("", {}, "openapi.json")),))
     project = render_project(
         PlannedProject(plan, files),

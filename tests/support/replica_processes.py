@@ -189,14 +189,6 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-def is_running(pid: int) -> bool:
-    """Return whether a process exists and is no zombie."""
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
-
-
 def read_lines(path: Path) -> list[str]:
     """Return the lines of a file, which need not exist."""
     return path.read_text().splitlines() if path.exists() else []

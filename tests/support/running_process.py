@@ -58,3 +58,20 @@ def wait_until_listening(port: int, process: subprocess.Popen[bytes], log_file: 
         else:
             return
     raise AssertionError(f"nothing listens on port {port}: {log_file.read_text()}")
+
+
+def wait_for_end(pid: int) -> None:
+    """Wait until a process that another one started has ended, or is a zombie."""
+    for _ in range(ATTEMPTS):
+        if not is_running(pid):
+            return
+        select.select([], [], [], PAUSE_SECONDS)
+    raise AssertionError(f"process {pid} still runs")
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process exists and is no zombie."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False

@@ -63,7 +63,7 @@ async def running(
         **{f"{prefix}{name}": value for name, value in (more or {}).items()},
     }
     process = await asyncio.create_subprocess_exec(
-        *package.command,
+        *package.mock_command,
         "--http",
         "--port",
         "0",
@@ -73,7 +73,7 @@ async def running(
     )
     try:
         url = await asyncio.wait_for(_announced_url(process), WAIT_SECONDS)
-        yield RunningServer(package.command, settings, url, upstream)
+        yield RunningServer(package.mock_command, settings, url, upstream)
     finally:
         process.terminate()
         await asyncio.wait_for(process.wait(), WAIT_SECONDS)

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from mcpgen.diagnostics import Problems
+from mcpgen.ir.listing_form import ListingForm
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.openapi.lower.lower import lower
 from mcpgen.openapi.resolve.resolve import resolve
@@ -25,6 +28,8 @@ from mcpgen.runtime.tools.registry import ToolRegistry
 from mcpgen.runtime.upstream.client import ApiClient, Environment
 from mcpgen.runtime.upstream.http.messages import Sender
 from tests.support.policies import first_policy
+
+OLD_FORM = ListingForm()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +53,25 @@ class Served:
         return ToolRegistry([import_module(module).tools for module in modules], client)
 
 
-def serve(document: Path, name: str, folder: Path, *confirmed: str) -> Served:
+def serve(
+    document: Path,
+    name: str,
+    folder: Path,
+    *confirmed: str,
+    form: ListingForm = OLD_FORM,
+    handles: bool = False,
+    trusts: bool = False,
+) -> Served:
     """Make and import the package of a document; `folder` is empty and stays on `sys.path`.
 
-    `confirmed` are the origins that may receive credentials, beside that of the API.
+    `confirmed` are the origins that may receive credentials, beside that of the API. With
+    `handles`, results that are cut are stored; with `trusts`, the document is the owner's own.
     """
     problems = Problems()
     read = resolve(load(str(document), problems), problems)
     validate(read, problems, external_validator=False)
-    plan = plan_tools(lower(read, problems), first_policy(name, models=False), problems)
+    policy = replace(first_policy(name, models=False, handles=handles, trusts=trusts), form=form)
+    plan = plan_tools(lower(read, problems), policy, problems)
     plan = with_destinations(plan, {"": confirmed})
     cases = map(json_text.block, make_cases(plan, problems))
     for file in render(plan) + render_cases(plan, cases, ()):

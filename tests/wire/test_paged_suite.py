@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mcpgen.runtime.upstream.response.next_page import get_member
 from mcpgen.runtime.upstream.response.pagination import Paging
 from mcpgen.testing import Suite
 from tests.wire.cases import FOLDER
@@ -16,7 +17,7 @@ from tests.wire.served import serve
 
 NUMBERS = itertools.count(1)
 ALL, ONE = "all pages, joined", "one page, though more follow"
-TOOLS = ("charges", "cursors", "files", "linked", "offsets", "pages")
+TOOLS = ("charges", "cursors", "deep", "files", "linked", "nexts", "offsets", "pages")
 
 
 def failed(folder: Path, tool: str = "", fault: dict[str, Any] | None = None) -> set[str]:
@@ -40,8 +41,12 @@ def failed(folder: Path, tool: str = "", fault: dict[str, Any] | None = None) ->
         ("charges", {"cursor": ["n"]}),
         ("cursors", {"cursor": ["meta", "other"]}),
         ("cursors", {"items": "meta"}),
+        ("deep", {"within": ["other"]}),
+        ("deep", {"within": []}),
         ("files", {"more": "has_less"}),
         ("linked", {"kind": "page", "parameter": "q"}),
+        ("nexts", {"cursor": ["paging", "other"]}),
+        ("nexts", {"kind": "page", "parameter": "q"}),
         ("offsets", {"kind": "page"}),
         ("offsets", {"items": "other"}),
         ("pages", {"first": 2}),
@@ -57,12 +62,13 @@ def test_a_tool_that_requests_a_wrong_page_fails_its_case(
 def test_a_tool_that_fetches_too_many_pages_fails_its_case(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin = Paging.__init__
+    gather = Paging.gather
 
-    def without_cap(self: Paging, rule: Any, pages: Any, *others: Any) -> None:
-        begin(self, rule, 20, *others)
+    async def without_cap(self: Paging, response: Any, value: Any, query: Any, send: Any) -> Any:
+        self.requested = 20
+        return await gather(self, response, value, query, send)
 
-    monkeypatch.setattr(Paging, "__init__", without_cap)
+    monkeypatch.setattr(Paging, "gather", without_cap)
     assert failed(tmp_path) == {f"{tool}: {ONE}" for tool in TOOLS}
 
 
@@ -73,8 +79,7 @@ def test_a_tool_that_loses_the_items_of_a_page_fails_its_case(
 
     async def last_alone(self: Paging, response: Any, value: Any, query: Any, send: Any) -> Any:
         response, joined = await gather(self, response, value, query, send)
-        listed = joined[self.rule.items] if self.rule.items else joined
-        del listed[:-1]
+        del get_member(joined, self.place)[:-1]
         return response, joined
 
     monkeypatch.setattr(Paging, "gather", last_alone)

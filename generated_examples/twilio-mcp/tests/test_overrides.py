@@ -37,9 +37,9 @@ def api(answer: object = None) -> MockUpstream:
     return upstream
 
 
-def send(upstream: MockUpstream, **body: str) -> dict[str, Any]:
-    message = {"Body": "Your table is ready.", **body}
-    return call(upstream, "send_message", {"body": message})
+def send(upstream: MockUpstream, sender: str, receiver: str) -> dict[str, Any]:
+    message = {"body": "Your table is ready.", "from": sender, "to": receiver}
+    return call(upstream, "send_message", message)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def send(upstream: MockUpstream, **body: str) -> dict[str, Any]:
 )
 def test_a_number_is_sent_in_e164(written: str, sent: str) -> None:
     upstream = api()
-    assert not send(upstream, To=written, From=written).get("isError")
+    assert not send(upstream, written, written).get("isError")
     [request] = upstream.requests
     form = parse_qs(request.body.decode())
     assert (form["To"], form["From"]) == ([sent], [sent])
@@ -61,7 +61,7 @@ def test_a_number_is_sent_in_e164(written: str, sent: str) -> None:
 
 def test_a_number_without_a_country_is_told_to_the_model_and_nothing_is_sent() -> None:
     upstream = api()
-    result = send(upstream, To="(415) 555-0100", From="+14155550199")
+    result = send(upstream, "+14155550199", "(415) 555-0100")
     assert result["isError"] is True
     assert "lacks its country" in result["content"][0]["text"]
     assert not upstream.requests

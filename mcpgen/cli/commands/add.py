@@ -16,6 +16,7 @@ from mcpgen.cli.client_files import (
     report_rejected,
     undo_last,
 )
+from mcpgen.cli.completion_values import list_servers
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.options import DryRun, Yes
 from mcpgen.cli.output.report import Printer
@@ -34,6 +35,7 @@ Servers = Annotated[
     typer.Argument(
         metavar="[SERVER]…",
         help="Folders of packages, a URL, or a command (after `--` if it has options).",
+        autocompletion=list_servers,
     ),
 ]
 

@@ -21,10 +21,13 @@ from mcpgen.cli.options import (
     Server,
     TokenFrom,
 )
-from mcpgen.cli.output.report import Printer, format_count
+from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
 from mcpgen.cli.targets import find_target
+from mcpgen.cli.waivers import load_waivers
+from mcpgen.diagnostics import Severity
 from mcpgen.pipeline.options import Outcome
+from mcpgen.text.counts import format_count
 
 if TYPE_CHECKING:
     from mcpgen.factory.audit.findings import AuditFinding
@@ -75,35 +78,39 @@ def audit(
     """
     import asyncio
 
-    from mcpgen.factory.audit.findings import list_findings
+    from mcpgen.factory.audit.findings import check_audit_waivers, list_findings
     from mcpgen.factory.audit.parts import has_failed, list_parts
     from mcpgen.factory.audit.report import format_audit
     from mcpgen.factory.audit.run import AuditSettings
     from mcpgen.factory.audit.run import audit as run_audit
-    from mcpgen.factory.lint.settings import parse_targets, read_manifest_settings
+    from mcpgen.factory.lint.settings import choose_settings
     from mcpgen.factory.robustness.intensity import INTENSITIES
+    from mcpgen.factory.waivers import current_date
 
     revisions = choose_revisions(revision)
     found = find_target(target, header=header, env=env, token_from=token_from)
+    waivers, today = load_waivers(found.package), current_date()
     settings = AuditSettings(
         transports=choose_transports(found, transport),
         revisions=revisions,
         intensity=INTENSITIES[intensity.value],
         seed=seed,
         allow_writes=allow_writes,
-        lint=parse_targets(*read_manifest_settings(found.package)),
+        lint=choose_settings(found.package),
     )
     with printer.progress() as progress:
         result = asyncio.run(run_audit(found, settings, progress))
-    findings = list_findings(result)
+    findings = list_findings(result, waivers, today)
     parts = list_parts(result, findings)
     _write_reports(result, parts, findings, markdown, html)
     printer.fact(**format_audit(result, parts, findings))
     _show(printer, parts, findings)
+    of_waivers = list(check_audit_waivers(result, waivers, today))
+    printer.problems(of_waivers)
     if result.validation.trouble_kind:
         _report_trouble(printer, result)
         return printer.finish(Outcome.FINDINGS, result.validation.trouble_kind)
-    failed = has_failed(parts)
+    failed = has_failed(parts) or any(each.severity is Severity.ERROR for each in of_waivers)
     return printer.finish(
         Outcome.FINDINGS if failed else Outcome.DONE, "failed" if failed else "passed"
     )
@@ -133,6 +140,8 @@ def _show(printer: Printer, parts: Sequence[Part], findings: Sequence[AuditFindi
             printer.result(f"      why:  {visible(finding.why)}")
         if finding.help:
             printer.result(f"      help: {visible(finding.help)}")
+        if finding.waived:
+            printer.result(f"      waived {visible(str(finding.waived))}")
     _show_gaps(printer, [gap for part in parts for gap in part.gaps])
 
 

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcpgen.cli.exit_codes import UsageError
-from mcpgen.cli.options import Directory, DryRun
-from mcpgen.cli.output.report import Printer, format_count
-from mcpgen.diagnostics import Problems, RejectedError, did_you_mean
+from mcpgen.cli.options import BundleFormats, Directory, DryRun, SourceCommit, StartToBundle
+from mcpgen.cli.output.report import Printer
+from mcpgen.cli.output.visible import visible
+from mcpgen.diagnostics import Problems
 from mcpgen.pipeline.options import Outcome
+from mcpgen.text.counts import format_count
 
 if TYPE_CHECKING:
-    from mcpgen.factory.bundle.description import Bundle
+    from mcpgen.factory.bundle.run import BundleOptions
+
+_REGISTRY = "The MCP registry"
 
 
 def bundle(
     printer: Printer,
     directory: Directory = Path(),
     *,
-    formats: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="A,B",
-            help="`all`, or some of mcpb, plugin, claude-plugin, docker and server-json.",
-        ),
-    ] = "all",
+    formats: BundleFormats = "all",
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Where to write. By default, `dist/` of the package."),
@@ -40,102 +36,140 @@ def bundle(
             metavar="URL", help="The MCP endpoint of a deployed server, for `server.json`."
         ),
     ] = "",
-    source_commit: Annotated[
-        str,
-        typer.Option(metavar="SHA", help="The commit that Docker's catalogue builds from."),
-    ] = "",
-    start: Annotated[
-        bool,
-        typer.Option("--start", help="Start the server, to list its hand-written tools too."),
-    ] = False,
+    source_commit: SourceCommit = "",
+    start: StartToBundle = False,
     dry_run: DryRun = False,
+    check_published: Annotated[
+        bool,
+        typer.Option(
+            "--check-published",
+            help="Build nothing; ask the MCP registry which version it has, and record it.",
+            rich_help_panel=_REGISTRY,
+        ),
+    ] = False,
+    registry: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="The registry to ask. By default, the official one.",
+            rich_help_panel=_REGISTRY,
+        ),
+    ] = "",
 ) -> int:
     """Build the bundles of a server package: .mcpb, plugins, catalogue entries.
 
-    The same package gives the same bytes. Bundles contain no values of settings.
+    The same package gives the same bytes. Bundles contain no values of settings. What was built is
+    recorded as evidence.
     """
-    from mcpgen.factory.bundle.build import build_bundles, write_bundles
-    from mcpgen.factory.bundle.describe import describe_server
-    from mcpgen.factory.bundle.started import list_tools
-    from mcpgen.factory.lint.load import load_package
+    if check_published:
+        return _compare_with_registry(printer, directory, registry)
+    if registry:
+        raise UsageError("--registry is for --check-published")
+    from mcpgen.factory.bundle.run import OutError, bundle_package
     from mcpgen.factory.packages import find_package
 
-    chosen = _choose_formats(formats)
+    options = choose_options(
+        formats, public_url=public_url, source_commit=source_commit, start=start, dry_run=dry_run
+    )
     package = find_package(directory)
-    target = out or directory / "dist"
-    _check_target(target, directory)
     problems = Problems()
-    listing = list_tools(package) if start else load_package(package)
-    if listing is None:
-        printer.error(
-            "no-tools-listed",
-            "the server does not start, or does not list its tools",
-            help="`mcpgen tools` shows why; without --start, the files of the package are read",
-        )
-        return printer.finish(Outcome.FINDINGS)
     try:
-        description = describe_server(
-            package, listing, problems, public_url=public_url, source_commit=source_commit
-        )
-    except RejectedError:
-        printer.problems(problems)
-        return printer.finish(Outcome.REJECTED)
+        run = bundle_package(package, out or directory / "dist", options, problems)
+    except OutError as error:
+        raise UsageError(str(error), help=error.help) from None
     printer.problems(problems)
-    built = build_bundles(description, chosen)
-    if not dry_run:
-        try:
-            write_bundles(target, built)
-        except (FileExistsError, NotADirectoryError) as error:
-            raise UsageError(
-                f"{error.filename} is a file, where bundles need a folder",
-                help="move it away, or give another folder: --out dist",
-            ) from None
+    if run.description is None:
+        return printer.finish(run.outcome)
     printer.fact(
-        server=description.name,
-        version=description.version,
-        out=str(target),
+        server=run.description.name,
+        version=run.description.version,
+        out=str(run.out),
         written=not dry_run,
-        tools=[tool.name for tool in description.tools],
-        bundles=[_describe(each) for each in built],
+        tools=[tool.name for tool in run.description.tools],
+        **run.collect_facts(),
     )
     done = "would write" if dry_run else "wrote"
-    for each in built:
+    for each in run.bundles:
         inside = (
             f"{len(each.content):,} bytes"
             if isinstance(each.content, bytes)
             else format_count(len(each.content), "file")
         )
-        printer.result(f"{done} {target / each.path} ({inside})")
+        printer.result(f"{done} {run.out / each.path} ({inside})")
     return printer.finish(Outcome.DONE)
 
 
-def _choose_formats(text: str) -> list[str]:
-    """Return the formats that an option names, in their fixed order."""
-    from mcpgen.factory.bundle.build import FORMATS
+def _compare_with_registry(printer: Printer, directory: Path, registry: str) -> int:
+    """Compare the version in the registry with that of the package, and record it."""
+    from mcpgen.factory.bundle.evidence import collect_published_evidence
+    from mcpgen.factory.bundle.published import (
+        OFFICIAL_REGISTRY,
+        UnusableRegistryError,
+        find_published,
+        read_local_server,
+    )
+    from mcpgen.factory.packages import find_package
+    from mcpgen.pipeline.project.evidence import PUBLISHED, record_evidence
 
-    names = [part.strip() for part in text.split(",") if part.strip()]
-    for name in names or [""]:
-        if name != "all" and name not in FORMATS:
-            known = ["all", *FORMATS]
-            hint = did_you_mean(name, known, f"one of {', '.join(known)}")
-            raise UsageError(f"unknown format `{name}`", help=hint)
-    return [name for name in FORMATS if "all" in names or name in names]
-
-
-def _check_target(target: Path, directory: Path) -> None:
-    """Reject a place where a bundle would be part of the package."""
-    place, root = target.resolve(), directory.resolve()
-    if place == root or place.is_relative_to(root / "src"):
+    local = read_local_server(find_package(directory).directory)
+    if not local.name or not local.version:
+        missing = "version" if local.name else "name in `server.json`"
         raise UsageError(
-            f"cannot write bundles into {target}, which belongs to the package",
-            help="give another folder: --out dist",
+            f"{directory} has no {missing}", help="`mcpgen bundle` checks what the registry needs"
         )
-    if target.exists() and not target.is_dir():
-        raise UsageError(f"{target} is not a folder", help="give another folder: --out dist")
+    asked = registry or OFFICIAL_REGISTRY
+    try:
+        with printer.progress() as progress:
+            progress("asking the registry")
+            found = find_published(asked, local.name)
+    except UnusableRegistryError as error:
+        printer.error(
+            "unusable-registry",
+            f"the registry cannot be asked: {error}",
+            help="check --registry and the network, and try again",
+        )
+        return printer.finish(Outcome.FINDINGS, "unreachable")
+    evidence = collect_published_evidence(local, found)
+    problems = Problems()
+    record_evidence(directory, PUBLISHED, evidence, problems)
+    printer.problems(problems)
+    is_same = evidence["outcome"] == "passed"
+    printer.fact(
+        server=local.name,
+        version=local.version,
+        registry=found.registry,
+        published=found.version or None,
+        status=found.status or None,
+        published_at=found.published_at or None,
+    )
+    printer.result(f"{visible(local.name)}: {visible(evidence['result'])}")
+    outcome = Outcome.DONE if is_same else Outcome.FINDINGS
+    return printer.finish(outcome, "published" if is_same else "not-published")
 
 
-def _describe(built: Bundle) -> dict[str, object]:
-    described: dict[str, object] = {"format": built.format, "path": built.path}
-    if isinstance(built.content, bytes):
-        return described | {"sha256": hashlib.sha256(built.content).hexdigest()}
-    return described | {"files": sorted(built.content)}
+def choose_options(
+    formats: str,
+    *,
+    public_url: str = "",
+    source_commit: str = "",
+    start: bool = False,
+    dry_run: bool = False,
+) -> BundleOptions:
+    """Return the options of a run.
+
+    Raises:
+        UsageError: a format is unknown.
+    """
+    from mcpgen.factory.bundle.run import BundleOptions, FormatError, parse_formats
+
+    try:
+        chosen = parse_formats(formats)
+    except FormatError as error:
+        raise UsageError(str(error), help=error.help) from None
+    return BundleOptions(
+        formats=chosen,
+        public_url=public_url,
+        source_commit=source_commit,
+        is_started=start,
+        is_dry_run=dry_run,
+    )

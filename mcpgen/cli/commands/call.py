@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec.structs import replace
 
 from mcpgen.cli.arguments import TypedArguments
+from mcpgen.cli.completion_values import list_tools
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.options import Revision, Server, command
+from mcpgen.cli.output.calls import content_text, iterate_request_lines
 from mcpgen.cli.output.report import Printer
-from mcpgen.cli.output.visible import visible
 from mcpgen.cli.targets import connect, converse, find_target, log_about, report_refusal
 from mcpgen.diagnostics import did_you_mean
+from mcpgen.factory.mock_api import serve_mock_api
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.pipeline.options import Outcome
 
@@ -32,7 +32,9 @@ def add_to(app: typer.Typer) -> None:
 
 def call(
     printer: Printer,
-    tool: Annotated[str, typer.Argument(metavar="TOOL", help="The name of the tool.")],
+    tool: Annotated[
+        str, typer.Argument(metavar="TOOL", help="The name of the tool.", autocompletion=list_tools)
+    ],
     server: Server = None,
     *,
     arg: Annotated[
@@ -71,8 +73,8 @@ async def _call(
 
     target = find_target(server)
     result: JsonObject | RpcError
-    async with _start_mock(target, is_mocked=is_mocked) as (upstream, environment):
-        async with connect(replace(target, environment=environment), revision) as client:
+    async with _start_mock(target, is_mocked=is_mocked) as (upstream, started):
+        async with connect(started, revision) as client:
             known = await client.list_tools()
             if target.package is not None:
                 known += target.package.list_unlisted_tools()
@@ -93,20 +95,15 @@ async def _call(
 @asynccontextmanager
 async def _start_mock(
     target: Target, *, is_mocked: bool
-) -> AsyncIterator[tuple[MockUpstream | None, dict[str, str]]]:
-    """Serve a mock of the server's API if requested; yield it and the settings for its use."""
+) -> AsyncIterator[tuple[MockUpstream | None, Target]]:
+    """Serve a mock of the server's API if requested; yield it and the server to start."""
     if not is_mocked:
-        yield None, {}
+        yield None, target
         return
     if target.package is None:
         raise UsageError("--mock needs the folder of a package that `mcpgen new` made")
-    from mcpgen.testing import MockUpstream
-
-    upstream = MockUpstream(target.package.upstream())
-    try:
-        yield upstream, target.package.mock_environment(await upstream.start())
-    finally:
-        await upstream.stop()
+    async with serve_mock_api(target.package) as (upstream, settings):
+        yield upstream, target.for_mock(settings)
 
 
 def input_schema(listed: Sequence[JsonObject], tool: str) -> JsonObject:
@@ -140,11 +137,8 @@ def _show_requests(printer: Printer, upstream: MockUpstream) -> None:
         ]
     )
     for request in upstream.requests:
-        printer.result(f"> {request}")
-        for name, value in request.headers:
-            printer.result(f"> {name}: {visible(value)}")
-        if request.body:
-            printer.result(f"> {visible(request.body.decode('utf-8', 'replace'))}")
+        for line in iterate_request_lines(request):
+            printer.result(line)
         printer.result(f"< {request.response.status}")
 
 
@@ -158,20 +152,3 @@ def _show_result(printer: Printer, tool: str, result: JsonObject, log: str) -> i
         printer.log(log)
         return printer.finish(Outcome.FINDINGS, "tool-error")
     return printer.finish(Outcome.DONE)
-
-
-def content_text(content: JsonObject) -> str:
-    """Give a content block as text, JSON in it laid out; what is no text is named instead."""
-    match content["type"]:
-        case "text":
-            text: str = content["text"]
-            try:
-                return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
-            except ValueError:
-                return text
-        case "resource_link":
-            return f"[resource {content['uri']}]"
-        case "resource":
-            return f"[resource {content['resource']['uri']}]"
-        case kind:
-            return f"[{kind} {content.get('mimeType', '')}]"

@@ -15,10 +15,11 @@ from mcpgen.cli.client_files import (
     shorten_path,
 )
 from mcpgen.cli.exit_codes import UsageError
-from mcpgen.cli.output.report import Printer, format_count
+from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
 from mcpgen.diagnostics import Diagnostic
 from mcpgen.pipeline.options import Outcome, worst
+from mcpgen.text.counts import format_count
 
 if TYPE_CHECKING:
     from mcpgen.factory.clients.doctor import Diagnosis

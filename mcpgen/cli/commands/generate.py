@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mcpgen.cli.options import Diff, Directory, DryRun
-from mcpgen.cli.output.report import Printer, format_count
+from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.summary import (
     collect_changelog_facts,
     count_changes,
@@ -17,6 +17,7 @@ from mcpgen.cli.output.summary import (
 )
 from mcpgen.cli.output.visible import visible
 from mcpgen.pipeline.options import GenerateOptions, Outcome, Report
+from mcpgen.text.counts import format_count
 
 _YES_NO = {True: "yes", False: "no"}  # as the skeleton's questions are answered
 
@@ -37,6 +38,13 @@ def generate(
             help="Copy the wheel of mcpgen to vendor/, or remove it. Later runs keep the choice.",
         ),
     ] = None,
+    code: Annotated[
+        bool | None,
+        typer.Option(
+            "--code/--no-code",
+            help="Turn code mode on or off in mcpgen.yaml. Needs `mcpgen[code]`.",
+        ),
+    ] = None,
 ) -> int:
     """Update the generated files of a package; your own files and edits are kept.
 
@@ -46,7 +54,7 @@ def generate(
     from mcpgen.pipeline.commands.generate import generate as generate_package
 
     answers = {} if vendor_runtime is None else {"vendor_runtime": _YES_NO[vendor_runtime]}
-    options = GenerateOptions(dry_run=dry_run, force=force, diff=diff, answers=answers)
+    options = GenerateOptions(dry_run=dry_run, force=force, diff=diff, answers=answers, code=code)
     with printer.progress() as progress:
         report = generate_package(directory, options, progress)
     printer.problems(report.problems)

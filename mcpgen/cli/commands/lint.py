@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec.structs import replace
 
 from mcpgen.cli.exit_codes import UsageError
-from mcpgen.cli.options import Diff, DryRun, Env, Header, Server, TokenFrom
-from mcpgen.cli.output.report import Printer, format_count
+from mcpgen.cli.options import (
+    Diff,
+    DryRun,
+    Env,
+    Header,
+    LintTargets,
+    Server,
+    StartToLint,
+    TokenFrom,
+    TokensBudget,
+)
+from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
 from mcpgen.cli.targets import find_target
-from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.cli.waivers import load_waivers
+from mcpgen.diagnostics import Diagnostic, Problems, RejectedError
 from mcpgen.pipeline.options import Outcome
+from mcpgen.text.counts import format_count
 
 if TYPE_CHECKING:
     from mcpgen.factory.lint.listing import Listing
@@ -24,45 +34,22 @@ if TYPE_CHECKING:
     from mcpgen.factory.lint.run import Report
     from mcpgen.factory.lint.settings import Settings
     from mcpgen.factory.packages import GeneratedPackage
-    from mcpgen.factory.wire.targets import Target
 
 _PINS = "Definitions that were reviewed"
 _FIX = "Repair"
-_NO_API = "http://127.0.0.1:9"  # nothing is called
 
 
 def lint(
     printer: Printer,
     target: Server = None,
     *,
-    targets: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--targets",
-            metavar="A,B",
-            help="Check for these clients; `all`, `portable` or `strict`. By default, `targets` of"
-            " mcpgen.yaml, else `portable`.",
-        ),
-    ] = None,
+    targets: LintTargets = None,
     matrix: Annotated[
         bool, typer.Option("--matrix", help="Show what each client does with each tool.")
     ] = False,
-    tokens_budget: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="The most tokens that the list of tools may cost. By default, `budget` of"
-            " mcpgen.yaml, else 10,000.",
-        ),
-    ] = None,
+    tokens_budget: TokensBudget = None,
     sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0.")] = None,
-    start: Annotated[
-        bool,
-        typer.Option(
-            "--start", help="Start the server of a project, to check its hand-written tools too."
-        ),
-    ] = False,
+    start: StartToLint = False,
     beside: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,10 +86,8 @@ def lint(
     The server is the folder of a package, whose files are read, or a JSON file with a list of
     tools, a URL, or a command.
     """
-    from mcpgen.cli.evidence import record_evidence
-    from mcpgen.factory.lint.report import collect_evidence
-    from mcpgen.factory.lint.run import lint as run_lint
-    from mcpgen.pipeline.project.evidence import LINT
+    from mcpgen.factory.lint.project import lint_listing, record_lint
+    from mcpgen.factory.lint.started import UnlistedError
 
     words = target or []
     source = _Source(words, header=header, env=env, token_from=token_from, is_started=start)
@@ -111,42 +96,34 @@ def lint(
         raise UsageError("--fix, --dry-run and --diff need the folder of a server that mcpgen made")
     if pin and pins is None and package is None:
         raise UsageError("--pin needs a file: --pins FILE")
-    settings = _choose_settings(package, targets or [], tokens_budget)
+    settings = choose_settings(package, targets or [], tokens_budget)
     pins_file = _choose_pins_file(package, pins)
+    waivers = load_waivers(package)
     try:
         with printer.progress() as progress:
             progress("listing the tools")
             listing = source.load()
             others = [_Source([word]).load() for word in beside or []]
-    except _UnlistedError as error:
+    except UnlistedError as error:
         printer.error(error.word, str(error), help=error.help)
         return printer.finish(Outcome.FINDINGS, error.word)
     known = _read_pins(pins_file)
-    report = run_lint(
-        listing,
-        settings,
-        pins=None if pin else known.get(listing.server),
-        foreign=_collect_foreign(listing, known, others),
-    )
+    run = lint_listing(listing, settings, known, waivers, accepts=pin, beside=others)
+    report = run.report
     if pin and pins_file is not None:
         _write_pins(printer, pins_file, known, listing)
     _show(printer, report, with_matrix=matrix)
+    printer.problems(run.of_waivers)
     if sarif is not None:
-        _write_sarif(sarif, report)
+        _write_sarif(sarif, report, run.of_waivers)
     if package is not None and not (dry_run or diff):
-        record_evidence(printer, package.directory, LINT, collect_evidence(report, settings))
+        problems = Problems()
+        record_lint(package, report, settings, problems)
+        printer.problems(problems)
+    outcome = Outcome.FINDINGS if run.has_failed else Outcome.DONE
     if package is not None and (fix or dry_run or diff):
-        return _fix(printer, package, report, writes=fix and not (dry_run or diff))
-    return printer.finish(Outcome.FINDINGS if report.has_findings else Outcome.DONE)
-
-
-class _UnlistedError(Exception):
-    """A server whose tools cannot be listed; `word` is the outcome."""
-
-    def __init__(self, word: str, message: str, help: str = "") -> None:
-        super().__init__(message)
-        self.word = word
-        self.help = help
+        return _fix(printer, package, report, outcome, writes=fix and not (dry_run or diff))
+    return printer.finish(outcome)
 
 
 class _Source:
@@ -180,14 +157,10 @@ class _Source:
         """Return the listing.
 
         Raises:
-            _UnlistedError: the server does not list its tools.
+            UnlistedError: the server does not list its tools.
         """
-        from mcpgen.factory.lint.load import (
-            ListingUnreadableError,
-            add_unlisted,
-            load_file,
-            load_package,
-        )
+        from mcpgen.factory.lint.load import ListingUnreadableError, load_file, load_package
+        from mcpgen.factory.lint.started import list_started_package, list_tools
 
         if self._file is not None:
             try:
@@ -197,59 +170,32 @@ class _Source:
             except OSError as error:
                 raise UsageError(f"cannot read {self._file}: {error.strerror}") from None
         if self.package is None:
-            return _fetch(self._target)
-        files = load_package(self.package)
-        if not self._is_started:
-            return files
-        settings = self.package.mock_environment(_NO_API)
-        environment = {**settings, **self._target.environment}
-        return add_unlisted(_fetch(replace(self._target, environment=environment)), files)
+            return list_tools(self._target)
+        if self._is_started:
+            return list_started_package(self.package, self._target.environment)
+        return load_package(self.package)
 
 
-def _fetch(target: Target) -> Listing:
-    from mcpgen.factory.lint.connect import NoListingError, fetch_listing
-    from mcpgen.factory.wire.connection import (
-        ConnectionLostError,
-        UnauthorizedError,
-        UnreachableError,
-    )
-
-    try:
-        return asyncio.run(fetch_listing(target))
-    except UnauthorizedError as error:
-        raise _UnlistedError(
-            "unauthorized",
-            f"the server requires credentials: {error}",
-            "pass them with --token-from VARIABLE, --header or --env",
-        ) from None
-    except (UnreachableError, ConnectionLostError, NoListingError, OSError) as error:
-        raise _UnlistedError("unreachable", f"cannot list the tools: {error}") from None
-
-
-def _choose_settings(
+def choose_settings(
     package: GeneratedPackage | None, targets: Sequence[str], budget: int | None
 ) -> Settings:
-    """Return the settings of the options, else of the manifest."""
-    from mcpgen.factory.lint.settings import (
-        UnknownTargetError,
-        parse_targets,
-        read_manifest_settings,
-    )
+    """Return the settings of the options, else of the manifest.
 
-    manifest_targets, manifest_budget = read_manifest_settings(package)
+    Raises:
+        UsageError: a target is unknown.
+    """
+    from mcpgen.factory.lint import settings
+
     try:
-        return parse_targets(targets or manifest_targets, budget or manifest_budget)
-    except UnknownTargetError as error:
+        return settings.choose_settings(package, targets, budget)
+    except settings.UnknownTargetError as error:
         raise UsageError(str(error), help=error.help) from None
 
 
 def _choose_pins_file(package: GeneratedPackage | None, pins: Path | None) -> Path | None:
-    from mcpgen.factory.lint.pins import PINS_FILE
-    from mcpgen.pipeline.project.evidence import EVIDENCE_FOLDER
+    from mcpgen.factory.lint.project import find_pins_file
 
-    if pins is None and package is not None:
-        return package.directory / EVIDENCE_FOLDER / PINS_FILE
-    return pins
+    return find_pins_file(package) if pins is None and package is not None else pins
 
 
 def _read_pins(path: Path | None) -> dict[str, ServerPins]:
@@ -260,7 +206,7 @@ def _read_pins(path: Path | None) -> dict[str, ServerPins]:
     try:
         return dict(read_pins(path))
     except PinsUnreadableError as error:
-        raise UsageError(str(error), help="delete the file, and pin anew with --pin") from None
+        raise UsageError(str(error), help=error.help) from None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
 
@@ -276,18 +222,6 @@ def _write_pins(
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
     printer.fact(pinned=len(listing.all_tools))
     printer.result(f"pinned {format_count(len(listing.all_tools), 'tool')} in {path}")
-
-
-def _collect_foreign(
-    listing: Listing, pins: dict[str, ServerPins], others: Sequence[Listing]
-) -> dict[str, list[str]]:
-    """Return the tools of other servers, by server."""
-    from mcpgen.factory.lint.pins import list_foreign_tools
-
-    foreign = {name: [*tools] for name, tools in list_foreign_tools(pins, listing).items()}
-    for other in others:
-        foreign[other.server] = [str(tool.get("name", "")) for tool in other.all_tools]
-    return foreign
 
 
 def _show(printer: Printer, report: Report, *, with_matrix: bool) -> None:
@@ -327,19 +261,21 @@ def _summarize(report: Report) -> list[str]:
     return lines
 
 
-def _write_sarif(path: Path, report: Report) -> None:
+def _write_sarif(path: Path, report: Report, of_waivers: Sequence[Diagnostic]) -> None:
     from mcpgen.cli.output.sarif import write_sarif
     from mcpgen.factory.lint.findings import RULES
     from mcpgen.factory.lint.report import list_diagnostics
 
     titles = {rule.id: rule.title for rule in RULES.values()}
     try:
-        write_sarif(path, list_diagnostics(report.findings), titles)
+        write_sarif(path, [*list_diagnostics(report.findings), *of_waivers], titles)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
 
-def _fix(printer: Printer, package: GeneratedPackage, report: Report, *, writes: bool) -> int:
+def _fix(
+    printer: Printer, package: GeneratedPackage, report: Report, found: Outcome, *, writes: bool
+) -> int:
     """Show the entries that repair findings, and write them."""
     from mcpgen.factory.lint.fix import find_fixes
     from mcpgen.pipeline.commands.edit_manifest import prepare_manifest_edit, write_manifest_edit
@@ -351,7 +287,6 @@ def _fix(printer: Printer, package: GeneratedPackage, report: Report, *, writes:
     except RejectedError:
         printer.problems(problems)
         return printer.finish(Outcome.REJECTED)
-    found = Outcome.FINDINGS if report.has_findings else Outcome.DONE
     printer.fact(
         fixes=[{"keys": [*fix.keys], "value": fix.value, "reason": fix.reason} for fix in fixes]
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,10 +11,14 @@ import typer
 
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.output.report import Printer
-from mcpgen.pipeline.options import Options, Outcome
+from mcpgen.pipeline.options import Options, Outcome, Report
 
 if TYPE_CHECKING:
+    from mcpgen.cli.output.stages import Stages
+    from mcpgen.cli.wizard import Wizard
     from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
+    from mcpgen.ir.manifest_entries import CredentialEntry
+    from mcpgen.pipeline.survey import Survey
 
 _Source = Annotated[
     str | None,
@@ -54,6 +60,14 @@ _NoModels = Annotated[
     bool,
     typer.Option("--no-models", help="Generate no TypedDicts, which is faster for huge documents."),
 ]
+_Code = Annotated[
+    bool,
+    typer.Option(
+        "--code",
+        help="Code mode: clients get search tools and `run_code`, which calls several tools in one"
+        " run of Python in a sandbox. Needs `mcpgen[code]`.",
+    ),
+]
 _VendorRuntime = Annotated[
     bool,
     typer.Option(
@@ -67,6 +81,17 @@ _ConfirmOrigin = Annotated[
         "--confirm-origin",
         metavar="URL",
         help="Also send credentials to this origin, such as that of a token URL; repeatable.",
+    ),
+]
+_BaseUrl = Annotated[
+    str, typer.Option(metavar="URL", help="The base URL of the API, instead of the document's.")
+]
+_Credential = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SCHEME=SOURCE",
+        help="Where the credential of a security scheme comes from: environment, user (who logs"
+        " in), exchange, or header:NAME of the caller; repeatable.",
     ),
 ]
 _Strict = Annotated[bool, typer.Option("--strict", help="Fail if an operation cannot be served.")]
@@ -84,12 +109,16 @@ def new(
     include: _Include = None,
     exclude: _Exclude = None,
     no_models: _NoModels = False,
+    code: _Code = False,
     vendor_runtime: _VendorRuntime = False,
     strict: _Strict = False,
+    base_url: _BaseUrl = "",
+    credential: _Credential = None,
     confirm_origin: _ConfirmOrigin = None,
 ) -> int:
     """Create a server package from an API description, or an empty one."""
     from mcpgen.cli import questions
+    from mcpgen.cli.wizard import Wizard
     from mcpgen.factory.workspace.members import default_answers
 
     answers = dict(questions.parse_answer(pair) for pair in data or ())
@@ -98,15 +127,18 @@ def new(
     place = Path(source) if empty and source else directory
     answers = default_answers(place or Path("new")) | answers
     if empty:
-        of_documents = include or exclude or no_models or strict or confirm_origin
-        if directory is not None or name or of_documents:
+        of_api = include or exclude or no_models or strict or code
+        of_requests = base_url or credential or confirm_origin
+        if directory is not None or name or of_api or of_requests:
             raise UsageError(
                 "--empty makes a server without a document, so no option for documents applies",
                 help=f"`mcpgen new --empty {empty} DIR`; --data and --vendor-runtime apply",
             )
         return _new_by_hand(printer, empty, Path(source) if source else None, answers)
+    wizard = None
     if printer.asks and not defaults:
-        source, directory, name, answers = questions.ask(source, directory, name, answers)
+        wizard = Wizard()
+        source = source or wizard.ask_source()
     if source is None:
         raise UsageError(
             "SOURCE is missing, and there is nobody to ask",
@@ -118,41 +150,101 @@ def new(
         include=tuple(include or ()),
         exclude=tuple(exclude or ()),
         models=not no_models,
+        code=code,
         strict=strict,
+        base_url=_check_base_url(base_url),
+        credentials=dict(map(_parse_credential, credential or ())),
         confirmed_origins=tuple(confirm_origin or ()),
         answers=answers,
     )
-    return _new_from(printer, source, directory, options, asks=printer.asks and not defaults)
+    try:
+        return _new_from(printer, source, directory, options, wizard)
+    except KeyboardInterrupt:
+        printer.error("aborted", "aborted by Ctrl-C")
+        return printer.finish(Outcome.USAGE, "aborted")
+
+
+def _check_base_url(url: str) -> str:
+    if url and not url.startswith(("http://", "https://")):
+        raise UsageError(
+            f"`--base-url {url}` is not an absolute URL", help="write https://api.example.com/v1"
+        )
+    return url
+
+
+def _parse_credential(pair: str) -> tuple[str, CredentialEntry]:
+    """Parse "SCHEME=SOURCE", where SOURCE is that of `credentials`, or "header:NAME"."""
+    import msgspec
+
+    from mcpgen.contract.http_names import is_caller_header
+    from mcpgen.ir.manifest_entries import CredentialEntry
+
+    scheme, _, stated = pair.partition("=")
+    source, colon, header = stated.partition(":")
+    is_valid = is_caller_header(header) if source == "header" else not colon
+    with suppress(msgspec.ValidationError):
+        if scheme and is_valid:
+            return scheme, msgspec.convert({"from": source, "header": header}, CredentialEntry)
+    raise UsageError(
+        f"`--credential {pair}` is not SCHEME=SOURCE",
+        help="SOURCE is environment, user, exchange or header:NAME",
+    )
 
 
 def _new_from(
-    printer: Printer, source: str, directory: Path | None, options: Options, *, asks: bool
+    printer: Printer, source: str, directory: Path | None, options: Options, wizard: Wizard | None
 ) -> int:
-    from mcpgen.cli.output.summary import summarize
-    from mcpgen.cli.questions import confirm_origin, decide_credential
+    from mcpgen.cli.output.new_summary import summarize
     from mcpgen.pipeline.commands.new import new as new_package
 
-    def decide(credential: HiddenCredential) -> HiddenCredential:
-        with printer.pause_progress():
-            return decide_credential(credential)
-
-    def confirm(destination: CredentialDestination) -> bool:
-        with printer.pause_progress():
-            return confirm_origin(destination)
-
-    asked = (decide, confirm) if asks else (None, None)
-    with printer.progress() as progress:
-        report = new_package(source, directory, options, progress, *asked)
+    with printer.stages() as stages:
+        asked = _Asking(printer, stages, wizard, options) if wizard is not None else None
+        callbacks = (asked.decide, asked.confirm, asked.choose) if asked else (None, None, None)
+        report = new_package(source, directory, options, stages, *callbacks)
+        stages.has_failed = report.outcome is not Outcome.DONE
     printer.problems(report.problems)
     if report.outcome is Outcome.DONE and report.plan is not None:
-        summarize(printer, report.plan, report.target)
+        summarize(printer, report, report.plan, asked.repeat(source, report) if asked else ())
     return printer.finish(report.outcome)
+
+
+class _Asking:
+    """The wizard's questions, for which the progress pauses."""
+
+    def __init__(self, printer: Printer, stages: Stages, wizard: Wizard, options: Options) -> None:
+        self._printer = printer
+        self._stages = stages
+        self._wizard = wizard
+        self._options = options
+
+    def decide(self, credential: HiddenCredential) -> HiddenCredential:
+        with self._pause():
+            return self._wizard.decide(credential)
+
+    def confirm(self, destination: CredentialDestination) -> bool:
+        with self._pause():
+            return self._wizard.confirm(destination)
+
+    def choose(
+        self, survey: Survey, options: Options, target: Path | None
+    ) -> tuple[Options, Path | None]:
+        with self._pause():
+            self._options, target = self._wizard.choose(survey, options, target)
+        return self._options, target
+
+    def repeat(self, source: str, report: Report) -> list[str]:
+        return self._wizard.repeat(source, report.target, self._options)
+
+    @contextmanager
+    def _pause(self) -> Iterator[None]:
+        with self._printer.pause_progress(), self._stages.pause_clock():
+            yield
 
 
 def _new_by_hand(
     printer: Printer, name: str, directory: Path | None, answers: dict[str, str]
 ) -> int:
-    from mcpgen.cli.output.summary import summarize_by_hand
+    from mcpgen.cli.output.new_summary import summarize_by_hand
     from mcpgen.pipeline.commands.new import new_by_hand
 
     with printer.progress() as progress:

@@ -47,7 +47,8 @@ def pull(
 ) -> int:
     """Fetch the API descriptions of a package, and show how its tools would change.
 
-    In a terminal, it asks before it writes. `mcpgen generate`, which never uses the network, then
+    In a terminal, it asks before it writes. The result is recorded as evidence, also of a dry
+    run. `mcpgen generate`, which never uses the network, then
     updates the package. Documents without a recorded origin are skipped.
     """
     from mcpgen.pipeline.commands.pull import PullResult, write_pull
@@ -75,18 +76,30 @@ def pull(
         return printer.finish(fetched.outcome, "unreachable" if is_unreachable else "")
     _show(printer, fetched)
     if dry_run or not fetched.files:
-        return printer.finish(Outcome.DONE, fetched.result.value)
+        return _finish(printer, fetched, is_written=False)
     is_news = fetched.result is PullResult.CHANGED
     if is_news and printer.asks and not yes and not confirm_write():
         printer.result("nothing was written")
-        return printer.finish(Outcome.DONE, "declined")
+        return _finish(printer, fetched, is_written=False, word="declined")
     told = len(fetched.problems)
     outcome = write_pull(fetched)
     printer.problems(list(fetched.problems)[told:])
-    if outcome is Outcome.DONE and is_news:
+    if outcome is not Outcome.DONE:
+        return printer.finish(outcome)
+    if is_news:
         printer.result(f"written: {', '.join(map(visible, fetched.written))}")
         printer.result(f"next: `mcpgen generate {visible(directory.as_posix())}`")
-    return printer.finish(outcome, fetched.result.value if outcome is Outcome.DONE else "")
+    return _finish(printer, fetched, is_written=True)
+
+
+def _finish(printer: Printer, fetched: Pull, *, is_written: bool, word: str = "") -> int:
+    """Record the result as evidence, and end the command."""
+    from mcpgen.pipeline.commands.pull import record_pull
+
+    told = len(fetched.problems)
+    record_pull(fetched, is_written=is_written)
+    printer.problems(list(fetched.problems)[told:])
+    return printer.finish(Outcome.DONE, word or fetched.result.value)
 
 
 def _confirm_replacements(mismatches: Iterable[Mismatch]) -> bool:

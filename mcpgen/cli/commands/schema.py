@@ -16,6 +16,8 @@ class SchemaOf(StrEnum):
 
     MANIFEST = "manifest"
     TESTS = "tests"
+    WAIVERS = "waivers"
+    TASKS = "tasks"
 
 
 def schema(
@@ -23,7 +25,9 @@ def schema(
     what: Annotated[
         SchemaOf,
         typer.Argument(
-            metavar="manifest|tests", help="The file: `mcpgen.yaml` or `mcpgen.tests.yaml`."
+            metavar="manifest|tests|waivers|tasks",
+            help="The file: `mcpgen.yaml`, `mcpgen.tests.yaml`, `waivers.yaml` or"
+            " `evals/tasks.yaml`.",
         ),
     ],
 ) -> int:
@@ -35,12 +39,20 @@ def schema(
     `# yaml-language-server: $schema=.mcpgen/manifest.schema.json` into `mcpgen.yaml`, for which
     `mcpgen generate` writes that file.
     """
+    from mcpgen.ir.eval_tasks import TasksFile
     from mcpgen.ir.manifest import Manifest
     from mcpgen.ir.tests_file import CasesFile
+    from mcpgen.ir.waivers import WaiversFile
     from mcpgen.manifest.typed_file import json_schema
     from mcpgen.render.json_text import pretty
 
-    found = json_schema(Manifest if what is SchemaOf.MANIFEST else CasesFile)
+    types = {
+        SchemaOf.MANIFEST: Manifest,
+        SchemaOf.TESTS: CasesFile,
+        SchemaOf.WAIVERS: WaiversFile,
+        SchemaOf.TASKS: TasksFile,
+    }
+    found = json_schema(types[what])
     printer.fact(schema=found)
     printer.raw(pretty(found).decode())
     return printer.finish(Outcome.DONE)

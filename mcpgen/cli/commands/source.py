@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpgen.cli.options import Directory, DryRun, Yes, command
-from mcpgen.cli.output.report import Printer, format_count
+from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
 from mcpgen.cli.questions import confirm_write
 from mcpgen.pipeline.options import GenerateOptions, Outcome
+from mcpgen.text.counts import format_count
 
 if TYPE_CHECKING:
     from mcpgen.pipeline.commands.source import SourceChange

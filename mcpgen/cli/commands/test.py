@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcpgen.cli.completion_values import list_tools
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.options import Directory, command
-from mcpgen.cli.output.report import Printer, format_count
+from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
 from mcpgen.emit.reconcile import format_diff
 from mcpgen.factory.packages import find_package
 from mcpgen.pipeline.options import Outcome
+from mcpgen.text.counts import format_count
 
 if TYPE_CHECKING:
     from mcpgen.factory.test.live import Live
@@ -86,7 +88,10 @@ _LiveWrites = Annotated[
 _Tool = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME", help="Call this tool, even if it writes; repeatable.", rich_help_panel=_LIVE
+        metavar="NAME",
+        help="Call this tool, even if it writes; repeatable.",
+        rich_help_panel=_LIVE,
+        autocompletion=list_tools,
     ),
 ]
 _Record = Annotated[
@@ -219,7 +224,7 @@ def _finish(printer: Printer, proof: Proof) -> int:
 
 def _import(printer: Printer, directory: Path, source: Path) -> int:
     from mcpgen.factory.test.mcp_jest import NoConfigurationError, convert_mcp_jest
-    from mcpgen.ir.tests_file import TESTS_FILE
+    from mcpgen.ir.file_set import TESTS_FILE
 
     target = directory / TESTS_FILE
     if target.exists():

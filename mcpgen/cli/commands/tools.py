@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mcpgen.cli.completion_values import list_tools
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.options import Revision, Server
-from mcpgen.cli.output.report import Printer, format_count
+from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.summary import collect_listing_facts, instead
 from mcpgen.cli.output.visible import visible
 from mcpgen.cli.targets import connect, converse, find_target
+from mcpgen.contract.snapshot import estimate_tokens
 from mcpgen.diagnostics import Problems, RejectedError, did_you_mean
 from mcpgen.factory.packages import GeneratedPackage
+from mcpgen.factory.tool_costs import format_cost_json, measure_tool
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.pipeline.options import Outcome
+from mcpgen.text.counts import format_count
 
 if TYPE_CHECKING:
     from mcpgen.factory.explain import Setting
@@ -29,19 +33,35 @@ def tools(
     server: Server = None,
     *,
     tokens: Annotated[
-        bool, typer.Option("--tokens", help="Show the estimated number of tokens of each tool.")
+        bool,
+        typer.Option(
+            "--tokens", help="Show the estimated tokens of each tool, and of its two schemas."
+        ),
     ] = False,
     explain: Annotated[
         str,
         typer.Option(
             "--explain",
             metavar="TOOL",
-            help="Show the settings of a tool, each with the file and line that decides it.",
+            help="Show the settings of a tool, each with the file and line, or the rule, that"
+            " decides it.",
+            autocompletion=list_tools,
         ),
     ] = "",
+    proposals: Annotated[
+        bool,
+        typer.Option(
+            "--proposals",
+            help="Print entries for mcpgen.yaml: merged tools, and workflows that find and act.",
+        ),
+    ] = False,
     revision: Revision = "2025-11-25",
 ) -> int:
     """List the tools of a server."""
+    if proposals:
+        if explain or tokens:
+            raise UsageError("--proposals cannot be combined with --explain or --tokens")
+        return show_proposals(printer, server or ())
     if explain:
         return explain_tool(printer, server or (), explain)
     return converse(printer, _show_tools(printer, server or (), revision, with_tokens=tokens))
@@ -53,9 +73,12 @@ async def _show_tools(
     target = find_target(server)
     async with connect(target, revision) as client:
         listed = await client.list_tools()
-    printer.fact(tools=listed, token_cost=sum(map(token_cost, listed)))
+    printer.fact(tools=listed, token_cost=sum(map(estimate_tokens, listed)))
     unlisted = [] if target.package is None else _find_unlisted(target.package, listed)
-    _show(printer, [*listed, *unlisted] if with_tokens else listed, with_tokens=with_tokens)
+    if with_tokens:
+        _show_costs(printer, [*listed, *unlisted])
+    else:
+        _show(printer, listed)
     total = _describe_listing(printer, listed, target.package) if with_tokens else ""
     printer.result(f"{format_count(len(listed), 'tool')}{total}")
     if target.package is not None and unlisted:
@@ -67,11 +90,20 @@ async def _show_tools(
     return printer.finish(Outcome.DONE)
 
 
-def _show(printer: Printer, shown: Sequence[JsonObject], *, with_tokens: bool) -> None:
+def _show(printer: Printer, shown: Sequence[JsonObject]) -> None:
     width = max((len(tool["name"]) for tool in shown), default=0)
     for tool in shown:
-        price = f"{token_cost(tool):>7,}  " if with_tokens else ""
-        printer.result(f"{price}{visible(tool['name']):<{width}}  {title(tool)}".rstrip())
+        printer.result(f"{visible(tool['name']):<{width}}  {title(tool)}".rstrip())
+
+
+def _show_costs(printer: Printer, shown: Sequence[JsonObject]) -> None:
+    """Print the tokens of each tool, and of its schemas."""
+    costs = [measure_tool(tool) for tool in shown]
+    printer.fact(costs=[format_cost_json(cost) for cost in costs])
+    printer.result(f"{'tokens':>8}  {'input':>7}  {'output':>7}  tool")
+    for cost in costs:
+        figures = f"{cost.tokens:>8,}  {cost.input_schema:>7,}  {cost.output_schema:>7,}"
+        printer.result(f"{figures}  {visible(cost.name)}")
 
 
 def _find_unlisted(package: GeneratedPackage, listed: Sequence[JsonObject]) -> list[JsonObject]:
@@ -83,11 +115,11 @@ def _describe_listing(
     printer: Printer, listed: Sequence[JsonObject], package: GeneratedPackage | None
 ) -> str:
     """Describe the cost of the list and, for a generated package, how it meets its budget."""
-    cost = sum(map(token_cost, listed))
+    cost = sum(map(estimate_tokens, listed))
     told = f"; listing them costs about {cost:,} tokens"
     if package is None:
         return told
-    budget, all_tools = _read_budget(package), sum(map(token_cost, package.read_tools()))
+    budget, all_tools = _read_budget(package), sum(map(estimate_tokens, package.read_tools()))
     printer.fact(listing=collect_listing_facts(budget, all_tools, cost, package.search_tools))
     if package.search_tools:
         return f"{told}; {instead(budget, all_tools, package.search_tools)}"
@@ -109,12 +141,6 @@ def title(tool: JsonObject) -> str:
     annotated = tool.get("annotations", {}).get("title")
     text = tool.get("title") or annotated or tool.get("description", "").partition("\n")[0]
     return visible(text)
-
-
-def token_cost(tool: JsonObject) -> int:
-    """Estimate the tokens of a listed tool: a quarter of the bytes of its JSON, rounded up."""
-    listed = json.dumps(tool, ensure_ascii=False, separators=(",", ":"))
-    return -(-len(listed.encode()) // 4)
 
 
 _MAX_VALUE = 60
@@ -156,6 +182,44 @@ def explain_tool(printer: Printer, server: Sequence[str], name: str) -> int:
     return printer.finish(Outcome.DONE)
 
 
+def show_proposals(printer: Printer, server: Sequence[str]) -> int:
+    """Print entries for the manifest of a server, which it does not have.
+
+    Raises:
+        UsageError: the server is no folder that mcpgen made.
+    """
+    from mcpgen.pipeline.proposals import propose
+    from mcpgen.render.manifest_yaml import spell_proposals
+
+    package = find_target(server).package
+    if package is None:
+        raise UsageError("--proposals needs the folder of a server that mcpgen generated")
+    problems = Problems()
+    try:
+        with printer.progress() as progress:
+            found = propose(Path(package.directory), problems, progress)
+    except RejectedError:
+        printer.problems(problems)
+        return printer.finish(Outcome.REJECTED)
+    printer.fact(
+        merged=found.merged,
+        workflows=found.workflows,
+        not_shown={"merged": found.more_merged, "workflows": found.more_workflows},
+    )
+    unshown = found.more_merged + found.more_workflows
+    counted = f"{format_count(len(found.merged), 'merged tool')} and"
+    counted += f" {format_count(len(found.workflows), 'workflow')}"
+    printer.result(
+        f"# {counted} proposed{f'; {unshown:,} others are not shown' if unshown else ''}"
+    )
+    if found.merged:
+        printer.result("# Merging is a major change for clients: the merged tools are not listed.")
+    for key in ("merged", "workflows"):
+        for line in spell_proposals(found, key):
+            printer.result(line)
+    return printer.finish(Outcome.DONE)
+
+
 def _as_json(explained: Setting) -> dict[str, Any]:
     at = explained.at
     return {
@@ -165,10 +229,14 @@ def _as_json(explained: Setting) -> dict[str, Any]:
         "file": at.file if at else None,
         "line": (at.line or None) if at else None,
         "entry": explained.entry or None,
+        "rule": explained.rule or None,
+        "evidence": explained.evidence or None,
     }
 
 
 def _source(explained: Setting) -> str:
+    if explained.rule:
+        return f"rule {explained.rule}: {visible(explained.evidence)}"
     if explained.at is None:
         return explained.source
     place = f"{explained.at.file}:{explained.at.line}" if explained.at.line else explained.at.file

@@ -17,17 +17,19 @@ from mcpgen.cli.options import (
     ExaminedTransport,
     Header,
     MarkdownFile,
+    MinScore,
     Server,
     TokenFrom,
 )
-from mcpgen.cli.output.report import Printer, format_count
+from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
 from mcpgen.cli.targets import find_target
-from mcpgen.diagnostics import Diagnostic, Severity, did_you_mean
+from mcpgen.cli.waivers import load_waivers
+from mcpgen.diagnostics import Diagnostic, Problems, Severity, did_you_mean
 from mcpgen.pipeline.options import Outcome
+from mcpgen.text.counts import format_count
 
 if TYPE_CHECKING:
-    from mcpgen.factory.packages import GeneratedPackage
     from mcpgen.factory.validate.official import ScenarioResult
     from mcpgen.factory.validate.probe import ProbeOptions
     from mcpgen.factory.validate.report import Finding
@@ -43,15 +45,7 @@ def validate(
     *,
     revision: ExaminedRevision = "all",
     transport: ExaminedTransport = "",
-    min_score: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=100,
-            metavar="N",
-            help="Exit with 0 if every score is at least N, and 80 % were exercised.",
-        ),
-    ] = 0,
+    min_score: MinScore = 0,
     explain: Annotated[
         str, typer.Option(metavar="ID", help="Explain a requirement, without any server.")
     ] = "",
@@ -80,9 +74,11 @@ def validate(
     if explain:
         return _explain(printer, explain)
     from mcpgen.factory.validate.probe import ProbeOptions
+    from mcpgen.factory.validate.project import accept_findings, record_validation
 
     revisions = choose_revisions(revision)
     found = find_target(target, header=header, env=env, token_from=token_from)
+    waivers = load_waivers(found.package)
     with printer.progress() as progress:
         validation, scenarios = _run(
             found,
@@ -92,11 +88,16 @@ def validate(
             progress=progress,
             official=official,
         )
-    _write_reports(validation, junit, sarif, markdown)
+    of_waivers = accept_findings(validation, waivers)
+    _write_reports(validation, of_waivers, junit=junit, sarif=sarif, markdown=markdown)
     if found.package is not None and revision == "all" and not transport:
-        _record(printer, found.package, validation)
+        problems = Problems()
+        record_validation(found.package, validation, problems)
+        printer.problems(problems)
     _show_official(printer, scenarios)
+    printer.problems(of_waivers)
     has_failed = any(not scenario.passed for scenario in scenarios)
+    has_failed |= any(each.severity is Severity.ERROR for each in of_waivers)
     asked = () if revision == "all" else (revision,)
     return _finish(printer, validation, min_score, asked, has_failed=has_failed)
 
@@ -146,24 +147,21 @@ def _finish(
     has_failed: bool,
 ) -> int:
     from mcpgen.factory.validate import report
+    from mcpgen.factory.validate.project import has_passed
 
-    scores = report.compute_scores(validation)
     found = list(report.iterate_findings(validation))
     printer.fact(
         target=validation.target,
         revisions=report.format_revisions(validation),
         unsupported=validation.unsupported,
         undecided=report.format_undecided(validation),
-        findings=[report.format_finding(result) for result in found],
+        findings=[
+            report.format_finding(result, validation.waived.get(result.requirement.id))
+            for result in found
+        ],
     )
     if validation.trouble_kind:
-        printer.error(
-            validation.trouble_kind,
-            visible(validation.trouble),
-            help="start the server by hand to see why"
-            if validation.trouble_kind == "unreachable"
-            else "give credentials with --token-from or --header",
-        )
+        printer.problems([report.describe_trouble(validation)])
         return printer.finish(Outcome.FINDINGS, validation.trouble_kind)
     _show_scores(printer, validation)
     _show_findings(printer, report.join_findings(validation), is_failure=True)
@@ -173,13 +171,7 @@ def _finish(
     elif undecided:
         count = format_count(len(undecided), "requirement")
         printer.result(f"\n{count} not decided; --verbose lists them")
-    missing = [name for name in asked if name not in scores]
-    if min_score:
-        is_high = all(it.score >= min_score and it.is_reliable for it in scores.values())
-        passed = is_high and bool(scores)
-    else:
-        passed = all(it.verdict == "PASS" for it in scores.values()) and bool(scores)
-    passed = passed and not missing and not has_failed
+    passed = has_passed(validation, min_score, asked) and not has_failed
     return printer.finish(
         Outcome.DONE if passed else Outcome.FINDINGS, "passed" if passed else "failed"
     )
@@ -204,6 +196,8 @@ def _show_findings(printer: Printer, found: Sequence[Finding], *, is_failure: bo
         if is_failure:
             printer.result(f"      why:  {requirement.why}")
             printer.result(f"      help: {requirement.help}")
+        if finding.waived:
+            printer.result(f"      waived {visible(str(finding.waived))}")
 
 
 def _show_official(printer: Printer, scenarios: Sequence[ScenarioResult]) -> None:
@@ -223,7 +217,12 @@ def _show_official(printer: Printer, scenarios: Sequence[ScenarioResult]) -> Non
 
 
 def _write_reports(
-    validation: Validation, junit: Path | None, sarif: Path | None, markdown: Path | None
+    validation: Validation,
+    of_waivers: Sequence[Diagnostic],
+    *,
+    junit: Path | None,
+    sarif: Path | None,
+    markdown: Path | None,
 ) -> None:
     """Write the reports that were asked for.
 
@@ -246,32 +245,9 @@ def _write_reports(
             )
         if sarif is not None:
             rules = {it.id: it.requirement for it in read_requirements().requirement}
-            write_sarif(sarif, _list_diagnostics(report.join_findings(validation)), rules)
+            write_sarif(sarif, [*report.list_diagnostics(validation), *of_waivers], rules)
     except OSError as error:
         raise UsageError(f"cannot write `{error.filename}`: {error.strerror}") from None
-
-
-def _list_diagnostics(found: Sequence[Finding]) -> list[Diagnostic]:
-    return [
-        Diagnostic(
-            finding.requirement.id,
-            Severity.ERROR if finding.requirement.level == "must" else Severity.WARNING,
-            f"{finding.message} ({', '.join(finding.places)})",
-            None,
-            finding.requirement.why,
-            finding.requirement.help,
-        )
-        for finding in found
-    ]
-
-
-def _record(printer: Printer, package: GeneratedPackage, validation: Validation) -> None:
-    """Record the result as evidence of a generated package."""
-    from mcpgen.cli.evidence import record_evidence
-    from mcpgen.factory.validate.report import collect_evidence
-    from mcpgen.pipeline.project.evidence import VALIDATE
-
-    record_evidence(printer, package.directory, VALIDATE, collect_evidence(validation))
 
 
 def _explain(printer: Printer, requirement_id: str) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from rich.cells import cell_len
 from rich.text import Text
 
@@ -9,22 +11,37 @@ from mcpgen.cli.output.visible import visible
 from mcpgen.diagnostics import Diagnostic, Location, Severity
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
+_INDENT = "        "  # below the labels
+_LEAST_ROOM = 20
 _MAX_CELLS = 100  # of a terminal, for a line; minified documents have one line
 
 
-def problem_text(problem: Diagnostic) -> Text:
-    """Lay a problem out for people: what, where with an excerpt, why, and how to mend it."""
+def problem_text(problem: Diagnostic, width: int = 0) -> Text:
+    """Lay a problem out for people: what, where with an excerpt, why, and how to mend it.
+
+    A terminal's `width`, if known, wraps the reason and the help.
+    """
     style = _STYLES[problem.severity]
     text = Text()
     text.append(f"{problem.severity.value}[{problem.code}]", style)
     text.append(f": {visible(problem.message)}")
     if problem.at is not None:
         _append_place(text, problem.at, style)
-    for label, sentence in (("why: ", problem.why), ("help:", problem.help)):
+    waived = str(problem.waived) if problem.waived else ""
+    for label, sentence in (("why: ", problem.why), ("help:", problem.help), ("waived", waived)):
         if sentence:
             text.append(f"\n  {label} ", "bold")
-            text.append("\n        ".join(visible(line) for line in sentence.splitlines()))
+            lines = [part for line in sentence.splitlines() for part in _wrap(visible(line), width)]
+            text.append(f"\n{_INDENT}".join(lines))
     return text
+
+
+def _wrap(line: str, width: int) -> list[str]:
+    """Break a line at its spaces; words are never broken, since they may be commands or paths."""
+    if not width:
+        return [line]
+    room = max(width - len(_INDENT), _LEAST_ROOM)
+    return textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False) or [""]
 
 
 def _append_place(text: Text, at: Location, style: str) -> None:

@@ -18,11 +18,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 from mcpgen.cli.exit_codes import EXIT_CODES
 from mcpgen.cli.output.visible import visible
 from mcpgen.diagnostics import Diagnostic, Severity
-from mcpgen.pipeline.options import Outcome
+from mcpgen.pipeline.options import Outcome, StageNote
+from mcpgen.text.counts import format_count
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.status import Status
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+
+    from mcpgen.cli.output.stages import Stage, Stages
 
 
 @dataclass(slots=True)
@@ -37,7 +40,8 @@ class Printer:
     stderr: TextIO = field(default_factory=lambda: sys.stderr)
     _problems: list[Diagnostic] = field(default_factory=list, init=False)
     _facts: dict[str, Any] = field(default_factory=dict, init=False)
-    _status: Status | None = field(default=None, init=False)
+    _live: Live | None = field(default=None, init=False)
+    _animated: Callable[[], RenderableType] | None = field(default=None, init=False)
 
     @property
     def asks(self) -> bool:
@@ -48,6 +52,24 @@ class Printer:
         """Print one line of the result."""
         if not self.as_json:
             _write(self.stdout, f"{line}\n")
+
+    def section(self, heading: str, rows: Iterable[tuple[str, str]]) -> None:
+        """Print a heading, and rows of a label and a text; a terminal wraps the texts.
+
+        A text without a label is a command, which is not wrapped: it can be pasted.
+        """
+        if self.as_json:
+            return
+        rows = [(visible(label), visible(text)) for label, text in rows]
+        if self.stdout.isatty():
+            from mcpgen.cli.output.sections import print_section  # imports rich
+
+            print_section(_console(self.stdout), heading, rows)
+            return
+        width = max((len(label) for label, _ in rows), default=0)
+        self.result(f"\n{heading}:")
+        for label, text in rows:
+            self.result(f"  {label:<{width}}  {text}".rstrip() if width else f"  {text}")
 
     def raw(self, text: str) -> None:
         """Print `text` unchanged, or escaped to a terminal."""
@@ -118,36 +140,104 @@ class Printer:
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[str], None]]:
-        """Show the current step on a terminal."""
-        is_watched = self.stderr.isatty() and not (self.is_quiet or self.is_unattended)
-        if self.as_json or not is_watched:
-            yield lambda _step: None
+        """Show the current stage on a terminal."""
+        if not self._animates:
+            yield lambda _stage: None
             return
+        from rich.spinner import Spinner
         from rich.text import Text
 
-        with _console(self.stderr).status("") as status:
-            self._status = status
-            try:
-                yield lambda step: status.update(Text(visible(step)))
-            finally:
-                self._status = None
+        spinner = Spinner("dots")
+        with self._animate(lambda: spinner):
+            yield (
+                lambda stage: (
+                    None
+                    if isinstance(stage, StageNote)
+                    else spinner.update(text=Text(visible(stage)))
+                )
+            )
+
+    @contextmanager
+    def stages(self) -> Iterator[Stages]:
+        """Show all stages of a run on a terminal; one line remains, or all if the run fails.
+
+        With `--verbose` all remain, and are printed as plain lines without a terminal.
+        """
+        from mcpgen.cli.output.stages import Stages
+
+        if not self._animates:
+            is_told = self.is_verbose and not (self.as_json or self.is_quiet)
+            stages = Stages(self._print_stage if is_told else None)
+            with stages.run():
+                yield stages
+            return
+        from rich.spinner import Spinner
+
+        spinner, stages = Spinner("dots"), Stages()
+        try:
+            with self._animate(lambda: stages.render(spinner)), stages.run():
+                yield stages
+        except KeyboardInterrupt:  # no stage failed
+            raise
+        except BaseException:
+            _console(self.stderr).print(stages.render(spinner))
+            raise
+        if stages.has_failed or self.is_verbose:
+            _console(self.stderr).print(stages.render(spinner))
+        else:
+            _write(self.stderr, f"{stages.record()}\n")
 
     @contextmanager
     def pause_progress(self) -> Iterator[None]:
         """Stop showing progress while the user answers a question."""
-        if self._status is None:
+        render = self._animated
+        if self._live is None or render is None:
             yield
             return
-        self._status.stop()
+        self._live.stop()
         try:
             yield
         finally:
-            self._status.start()
+            self._start(render)
+
+    @property
+    def _animates(self) -> bool:
+        is_silent = self.as_json or self.is_quiet or self.is_unattended
+        return not is_silent and self.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+    @contextmanager
+    def _animate(self, render: Callable[[], RenderableType]) -> Iterator[None]:
+        self._animated = render
+        self._start(render)
+        try:
+            yield
+        finally:
+            if self._live is not None:
+                self._live.stop()
+            self._live = self._animated = None
+
+    def _start(self, render: Callable[[], RenderableType]) -> None:
+        """Start an animation below what the terminal shows; a stopped one would overwrite it."""
+        from rich.live import Live
+
+        self._live = Live(
+            console=_console(self.stderr),
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+            get_renderable=render,
+        )
+        self._live.start()
+
+    def _print_stage(self, stage: Stage) -> None:
+        _write(self.stderr, f"{stage.describe()}\n")
 
     def _show(self, problem: Diagnostic) -> None:
         from mcpgen.cli.output.problem_text import problem_text  # imports rich
 
-        _console(self.stderr).print(problem_text(problem), soft_wrap=True)
+        console = _console(self.stderr)
+        width = console.width if self.stderr.isatty() else 0
+        console.print(problem_text(problem, width), soft_wrap=True)
 
 
 def _write(stream: TextIO, text: str) -> None:
@@ -167,17 +257,13 @@ def _console(stream: TextIO) -> Console:
     return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 
-def format_count(number: int, noun: str) -> str:
-    """Format a number of things: "1 tool", "1,223 operations"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def format_counts(problems: Iterable[Diagnostic]) -> str:
-    """Count problems by severity: "2 errors, 1 warning"."""
-    found = Counter(problem.severity for problem in problems)
-    return ", ".join(
+    """Count problems by severity: "2 errors, 1 warning, 3 waived"."""
+    found = Counter(None if problem.waived else problem.severity for problem in problems)
+    counts = [
         format_count(found[severity], severity.value) for severity in Severity if found[severity]
-    )
+    ]
+    return ", ".join([*counts, f"{found[None]:,} waived"] if found[None] else counts)
 
 
 def format_problem_json(problem: Diagnostic) -> Mapping[str, Any]:
@@ -193,4 +279,5 @@ def format_problem_json(problem: Diagnostic) -> Mapping[str, Any]:
         "message": problem.message,
         "why": problem.why,
         "help": problem.help,
+        **({"waived": problem.waived.as_json()} if problem.waived else {}),
     }

@@ -60,4 +60,9 @@ def _format_result(problem: Diagnostic, number: int) -> dict[str, Any]:
         if at.pointer:
             location["logicalLocations"] = [{"fullyQualifiedName": at.pointer}]
         result["locations"] = [location]
+    if problem.waived is not None:
+        justification = str(problem.waived)
+        result["suppressions"] = [
+            {"kind": "external", "status": "accepted", "justification": justification}
+        ]
     return result

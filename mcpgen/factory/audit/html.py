@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
-from typing import Any, Final, NewType
+from typing import Any, Final
 
 from mcpgen.factory.audit.findings import AuditFinding
 from mcpgen.factory.audit.parts import Part
 from mcpgen.factory.audit.run import Audit
 from mcpgen.factory.audit.tables import Table, list_tables
-from mcpgen.text.invisible import escape_invisible
-
-Html = NewType("Html", str)
-"""HTML whose texts are escaped."""
+from mcpgen.factory.html import Html, text
+from mcpgen.text.content_policy import permit_inline
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --page: #f6f7f9; --card: #fff; --text: #1b1f24; --soft: #57606a;
@@ -73,8 +68,7 @@ main > p + .scroll { margin-top: 1rem }
   .stacked td > .grade { justify-self: start } }
 @media print { body { background: #fff } .scroll { overflow: visible } }
 """.strip()
-_HASH: Final = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-_POLICY: Final = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'"
+_POLICY: Final = f"default-src 'none'; style-src {permit_inline(_STYLE)}; base-uri 'none'"
 _KINDS: Final = {"PASS": "good", "WARN": "warn", "FAIL": "bad", "error": "bad", "warning": "warn"}
 _NUMBERS: Final = frozenset(
     {"errors", "warnings", "score", "messages", "tokens", "input schema", "output schema"}
@@ -102,11 +96,6 @@ def format_html(audit: Audit, parts: Sequence[Part], findings: Sequence[AuditFin
             "</main></body></html>\n",
         )
     )
-
-
-def text(value: str) -> Html:
-    """Escape a text for an element or an attribute, with invisible characters made visible."""
-    return Html(escape(escape_invisible(value), quote=True))
 
 
 def _format_summary(parts: Sequence[Part]) -> Html:
@@ -169,7 +158,8 @@ def _badge(word: str) -> Html:
 
 def _format_finding(finding: AuditFinding) -> Html:
     where = f"{finding.where}; {finding.source}" if finding.source else finding.where
-    facts = (("in", where), ("why", finding.why), ("help", finding.help))
+    waived = str(finding.waived or "")
+    facts = (("in", where), ("why", finding.why), ("help", finding.help), ("waived", waived))
     listed = "".join(f"<dt>{name}</dt><dd>{text(value)}</dd>" for name, value in facts if value)
     head = f'{_badge(finding.severity)} <span class="rule">{text(finding.rule)}</span>'
     evidence = _format_evidence(finding.evidence)

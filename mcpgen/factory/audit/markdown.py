@@ -8,7 +8,7 @@ from mcpgen.factory.audit.findings import AuditFinding
 from mcpgen.factory.audit.parts import Part
 from mcpgen.factory.audit.run import Audit
 from mcpgen.factory.audit.tables import list_tables
-from mcpgen.text.invisible import escape_invisible, escape_markdown_line
+from mcpgen.text.invisible import escape_comment_line as _escape
 
 
 def format_markdown(audit: Audit, parts: Sequence[Part], findings: Sequence[AuditFinding]) -> str:
@@ -55,8 +55,5 @@ def _format_findings(findings: Sequence[AuditFinding]) -> Iterator[str]:
             yield f"  - why: {_escape(finding.why)}"
         if finding.help:
             yield f"  - help: {_escape(finding.help)}"
-
-
-def _escape(text: str) -> str:
-    """Return text of a server on one line, without markup and invisible characters."""
-    return escape_markdown_line(escape_invisible(" ".join(text.split())))
+        if finding.waived:
+            yield f"  - waived {_escape(str(finding.waived))}"

@@ -30,7 +30,7 @@ from mcpgen.factory.validate.report import (
 from mcpgen.factory.validate.score import RELIABLE_COVERAGE
 from mcpgen.factory.validate.verdicts import Verdict
 
-Grade = Literal["PASS", "WARN", "FAIL", "NOT RUN", "N/A"]
+Grade = Literal["PASS", "WARN", "WAIVED", "FAIL", "NOT RUN", "N/A"]
 TITLES: Final = {
     VALIDATION: "Protocol",
     AUTHORIZATION: "Authorization",
@@ -58,7 +58,7 @@ class Part(Struct, frozen=True, kw_only=True):
 
 def list_parts(audit: Audit, findings: Sequence[AuditFinding]) -> list[Part]:
     """Return all parts in the order of the report."""
-    counts = Counter((it.part, it.severity) for it in findings)
+    counts = Counter((it.part, _classify(it)) for it in findings)
     made = (
         _grade_validation(audit, counts),
         _grade_authorization(audit, counts),
@@ -80,12 +80,30 @@ def has_failed(parts: Sequence[Part]) -> bool:
     return any(part.grade == "FAIL" for part in parts)
 
 
-def _grade(errors: int, warnings: int) -> Grade:
-    return "FAIL" if errors else "WARN" if warnings else "PASS"
+def _grade(counts: Counter[tuple[str, str]], part: str) -> Grade:
+    """Return the grade of a part; what is waived neither fails it nor lets it pass."""
+    if counts[part, "error"]:
+        return "FAIL"
+    return "WAIVED" if counts[part, "waived"] else "WARN" if counts[part, "warning"] else "PASS"
+
+
+def _classify(finding: AuditFinding) -> str:
+    return "waived" if finding.waived and finding.severity != "note" else finding.severity
 
 
 def _count(counts: Counter[tuple[str, str]], part: str) -> tuple[int, int]:
     return counts[part, "error"], counts[part, "warning"]
+
+
+def _grade_scores(audit: Audit, counts: Counter[tuple[str, str]]) -> Grade:
+    """Return the grade of the protocol; a score below a failed MUST passes only if it is waived."""
+    scores = compute_scores(audit.validation)
+    failed = [score for score in scores.values() if score.verdict != "PASS"]
+    has_errors = counts[VALIDATION, "error"] or counts[AUTHORIZATION, "error"]
+    is_waived = not has_errors and all(score.failed_musts for score in failed)
+    if not scores or (failed and not is_waived):
+        return "FAIL"
+    return "WAIVED" if failed else _grade(counts, VALIDATION)
 
 
 def _grade_validation(audit: Audit, counts: Counter[tuple[str, str]]) -> Part:
@@ -99,7 +117,7 @@ def _grade_validation(audit: Audit, counts: Counter[tuple[str, str]]) -> Part:
         f"{revision}: {format_number(score)} over {describe_coverage(score)}"
         for revision, score in scores.items()
     )
-    if failed and not errors:
+    if failed and not errors and not counts[VALIDATION, "waived"]:
         summary += "; failed in authorization"
     gaps = [
         (f"{it.requirement.id} ({', '.join(it.places)})", it.message)
@@ -107,7 +125,7 @@ def _grade_validation(audit: Audit, counts: Counter[tuple[str, str]]) -> Part:
     ]
     return Part(
         id=VALIDATION,
-        grade="FAIL" if failed or not scores else _grade(errors, warnings),
+        grade=_grade_scores(audit, counts),
         summary=summary or "no revision could be examined",
         errors=errors,
         warnings=warnings,
@@ -135,7 +153,7 @@ def _grade_authorization(audit: Audit, counts: Counter[tuple[str, str]]) -> Part
     gaps = [*dict.fromkeys(undecided), *found.untested]
     return Part(
         id=AUTHORIZATION,
-        grade=_grade(errors, warnings),
+        grade=_grade(counts, AUTHORIZATION),
         summary=f"protected; {decided} of {applicable} checks decided",
         errors=errors,
         warnings=warnings,
@@ -157,7 +175,7 @@ def _grade_lint(audit: Audit, counts: Counter[tuple[str, str]]) -> Part:
         gaps.append(("hand-written tools", "they are not in the files of the project"))
     return Part(
         id=LINT,
-        grade=_grade(errors, warnings),
+        grade=_grade(counts, LINT),
         summary=summary,
         errors=errors,
         warnings=warnings,
@@ -174,7 +192,7 @@ def _grade_robustness(audit: Audit, counts: Counter[tuple[str, str]]) -> Part:
     errors, warnings = _count(counts, ROBUSTNESS)
     return Part(
         id=ROBUSTNESS,
-        grade=_grade(errors, warnings),
+        grade=_grade(counts, ROBUSTNESS),
         summary=describe_experiments(result),
         errors=errors,
         warnings=warnings,

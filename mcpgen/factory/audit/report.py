@@ -72,6 +72,7 @@ def _format_finding(finding: AuditFinding) -> JsonObject:
         "help": finding.help,
         "section": finding.source,
         "evidence": list(finding.evidence),
+        **({"waived": finding.waived.as_json()} if finding.waived else {}),
     }
 
 

@@ -90,6 +90,8 @@ def make_snippet(client: InstallClient, name: str, entry: Entry) -> str:
     """Return an entry as a text to paste into the file of a client."""
     config = ConfigText(b"", client.format, client.keys, is_list=client.is_list)
     config.insert(name, entry.content, Traces())
+    for each in entry.inputs:
+        config.add_input(client.inputs, each, Traces())
     return config.text
 
 

@@ -7,11 +7,9 @@ from typing import Final
 
 from mcpgen.factory.lint.listing import Listing
 from mcpgen.factory.lint.load import make_listing
-from mcpgen.factory.wire.connection import Connection, ConnectionLostError
-from mcpgen.factory.wire.frames import Recording
-from mcpgen.factory.wire.http import HttpConnection
+from mcpgen.factory.wire.connection import ConnectionLostError
+from mcpgen.factory.wire.opening import open_connection
 from mcpgen.factory.wire.session import MODERN, Reply, Session
-from mcpgen.factory.wire.stdio import StdioConnection
 from mcpgen.factory.wire.targets import Target
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 
@@ -44,7 +42,7 @@ async def _fetch_listing(target: Target) -> Listing:
     trouble = ""
     for revision in (_LEGACY, MODERN):
         session = Session(
-            await _open_connection(target, revision), revision, timeout_seconds=_START_SECONDS
+            await open_connection(target, revision), revision, timeout_seconds=_START_SECONDS
         )
         try:
             is_modern = session.is_modern
@@ -58,11 +56,6 @@ async def _fetch_listing(target: Target) -> Listing:
         finally:
             await session.connection.close()
     raise NoListingError(trouble or "the server closed the connection")
-
-
-async def _open_connection(target: Target, revision: str) -> Connection:
-    kind: type[StdioConnection | HttpConnection] = HttpConnection if target.url else StdioConnection
-    return await kind.open(target, Recording(target.secrets), revision)
 
 
 async def _list_everything(session: Session, handshake: JsonObject) -> Listing:

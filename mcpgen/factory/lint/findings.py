@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from mcpgen.diagnostics import Diagnostic, Location, Severity
+from mcpgen.diagnostics import Acceptance, Diagnostic, Location, Severity
 from mcpgen.ir.clients import ClientLimit
 from mcpgen.text.json_pointer import json_pointer
 
@@ -362,6 +362,12 @@ class Finding(Struct, frozen=True, kw_only=True):
     clients: tuple[AffectedClient, ...] = ()
     at: Location | None = None
     help: str = ""  # instead of that of the rule
+    waived: Acceptance | None = None
+
+    @property
+    def fails(self) -> bool:
+        """Whether it fails the command: notes are only hints, and what is waived is accepted."""
+        return self.severity is not Severity.NOTE and self.waived is None
 
     def as_diagnostic(self) -> Diagnostic:
         """Return the finding for output."""
@@ -370,7 +376,13 @@ class Finding(Struct, frozen=True, kw_only=True):
         if self.clients:
             why = f"{why}: {describe_clients(self.clients)}"
         return Diagnostic(
-            self.rule, self.severity, self.message, self._location(), why, self.help or rule.help
+            self.rule,
+            self.severity,
+            self.message,
+            self._location(),
+            why,
+            self.help or rule.help,
+            waived=self.waived,
         )
 
     def _location(self) -> Location | None:

@@ -52,7 +52,7 @@ def find_fixes(
     inputs = read_inputs(target, read_intent(target, problems), GenerateOptions(), lock=found.lock)
     plan = plan_project(inputs, Problems(), progress).plan
     tools = {tool.name: tool for tool in plan.tools}
-    fixes = [*_fix_size(report)]
+    fixes = [*_fix_size(report.listing, fixable)]
     taken = {read_text(tool, "name") for tool in report.listing.all_tools}
     for name in dict.fromkeys(each.tool for each in fixable):
         if name in tools:
@@ -63,16 +63,16 @@ def find_fixes(
 
 def _is_fixable(finding: Finding) -> bool:
     rules = {"tool-name", "too-many-tools", "token-budget", "many-parameters", "annotations"}
-    return finding.rule in rules | _HIDEABLE
+    return finding.waived is None and finding.rule in rules | _HIDEABLE
 
 
-def _fix_size(report: Report) -> Iterator[Fix]:
+def _fix_size(listing: Listing, fixable: Sequence[Finding]) -> Iterator[Fix]:
     """Lower the budget, so that search tools replace a list that is too long."""
     wanted = {"too-many-tools", "token-budget"}
-    if report.listing.has_search or not any(each.rule in wanted for each in report.findings):
+    if listing.has_search or not any(each.rule in wanted for each in fixable):
         return
-    budget = max(_LEAST_BUDGET, (report.listing.token_cost - 1) // 1000 * 1000)
-    if budget < report.listing.token_cost:
+    budget = max(_LEAST_BUDGET, (listing.token_cost - 1) // 1000 * 1000)
+    if budget < listing.token_cost:
         yield Fix(("budget",), budget, "lists three search tools instead of all tools")
 
 
@@ -125,20 +125,40 @@ def shorten_name(name: str, limit: int, taken: set[str]) -> str:
 
 
 def _find_hidden(tool: ToolPlan, findings: Sequence[Finding]) -> list[str]:
-    """Return optional arguments to hide: those that a client rejects, and deprecated ones."""
-    optional = [argument.name for argument in tool.arguments if not argument.required]
+    """Return optional arguments to hide: those that a client rejects, and deprecated ones.
+
+    They are named as in the manifest.
+    """
+    optional = _find_optional(tool)
     hidden: list[str] = []
     for finding in findings:
         is_lost = finding.severity is Severity.ERROR  # else hiding costs more than it repairs
         at = ("inputSchema", "properties")
         if finding.rule in _HIDEABLE and is_lost and finding.tokens[:2] == at:
-            hidden += [name for name in finding.tokens[2:3] if name in optional]
+            hidden += [optional[name] for name in finding.tokens[2:3] if name in optional]
         elif finding.rule == "many-parameters":
-            excess = len(tool.arguments) - MAX_PARAMETERS
+            excess = len(_list_names(tool)) - MAX_PARAMETERS
             deprecated = [name for name in optional if _is_deprecated(tool.input_schema, name)]
-            hidden += deprecated[:excess]
+            hidden += [optional[name] for name in deprecated[:excess]]
     known: Mapping[str, object] = tool.stated.entry.parameters
     return [name for name in dict.fromkeys(hidden) if name not in known]
+
+
+def _list_names(tool: ToolPlan) -> dict[str, str]:
+    """Return the names in the manifest of the arguments that the API knows, by listed name."""
+    flat = tool.flat_body
+    names = {item.name: item.name for item in tool.arguments}
+    if flat is None:
+        return names
+    members = {
+        name: f"{flat.argument}.{tool.wire_names.get(it, it)}" for name, it in flat.members.items()
+    }
+    return {name: it for name, it in names.items() if name != flat.argument} | members
+
+
+def _find_optional(tool: ToolPlan) -> dict[str, str]:
+    required = tool.input_schema.get("required", ())
+    return {name: it for name, it in _list_names(tool).items() if name not in required}
 
 
 def _is_deprecated(schema: JsonObject, name: str) -> bool:

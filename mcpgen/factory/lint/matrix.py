@@ -44,11 +44,12 @@ def build_matrix(listing: Listing, clients: Mapping[str, Client]) -> Matrix:
     return Matrix(
         (WHOLE_SERVER, *(read_text(tool, "name") for tool in listing.tools)),
         tuple(clients.values()),
-        {key: Cell(_find_worst(excesses), tuple(excesses)) for key, excesses in found.items()},
+        {key: Cell(find_worst(excesses), tuple(excesses)) for key, excesses in found.items()},
     )
 
 
-def _find_worst(excesses: Sequence[Excess]) -> Effect:
+def find_worst(excesses: Sequence[Excess]) -> Effect:
+    """Return the worst effect of these violations, of which there is one at least."""
     return max((excess.limit.effect for excess in excesses), key=EFFECTS.index)
 
 

@@ -24,6 +24,8 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 class PinsUnreadableError(Exception):
     """A file of pins that cannot be read; the message says why."""
 
+    help = "delete the file, and pin anew with --pin"
+
 
 class ServerPins(Struct, frozen=True, forbid_unknown_fields=True):
     """The hashes of one server's definitions (SHA-256)."""

@@ -4,18 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import date
 from typing import Any
 
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Diagnostic, Severity
-from mcpgen.factory.lint.findings import Finding
+from mcpgen.factory.lint.findings import RULES, Finding
 from mcpgen.factory.lint.glama import ToolGrade, format_grade_json
-from mcpgen.factory.lint.matrix import format_matrix_json
+from mcpgen.factory.lint.matrix import Matrix, find_worst, format_matrix_json
 from mcpgen.factory.lint.run import Report
 from mcpgen.factory.lint.settings import Settings
+from mcpgen.factory.tool_costs import format_cost_json
+from mcpgen.factory.waivers import find_waiver
+from mcpgen.ir.waivers import Waiver
+from mcpgen.text.prose import shorten
 
 _SHOWN = 3  # of equal findings of different tools
+_MOST_RECORDED = 500  # findings in evidence
+_MAX_RECORDED_TEXT = 300  # characters
+
+
+def apply_waivers(report: Report, waivers: Sequence[Waiver], today: date) -> Report:
+    """Mark the findings that a waiver accepts today."""
+    findings = tuple(
+        replace(each, waived=find_waiver(waivers, (each.rule, each.tool), today))
+        for each in report.findings
+    )
+    return replace(report, findings=findings)
 
 
 def list_diagnostics(findings: Sequence[Finding]) -> list[Diagnostic]:
@@ -25,10 +41,11 @@ def list_diagnostics(findings: Sequence[Finding]) -> list[Diagnostic]:
 
 def group_diagnostics(findings: Sequence[Finding]) -> Iterator[Diagnostic]:
     """Yield one diagnostic for findings that say the same of several tools, in the same order."""
-    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    groups: dict[tuple[str, str, str, str], list[Finding]] = {}
     for number, finding in enumerate(findings):
         key = finding.detail or f"\0{number}"
-        groups.setdefault((finding.severity.value, finding.rule, key), []).append(finding)
+        waived = str(finding.waived or "")
+        groups.setdefault((finding.severity.value, finding.rule, key, waived), []).append(finding)
     for group in groups.values():
         first = group[0].as_diagnostic()
         if len(group) == 1:
@@ -48,10 +65,7 @@ def collect_facts(report: Report, *, with_matrix: bool) -> dict[str, Any]:
     grades = {grade.name: grade for grade in report.grade.tools} if report.grade else {}
     tools = [
         {
-            "name": cost.name,
-            "tokens": cost.tokens,
-            "input_schema_tokens": cost.input_schema,
-            "output_schema_tokens": cost.output_schema,
+            **format_cost_json(cost),
             "glama": _format_tool_grade(grades[cost.name]),
         }
         for cost in report.costs
@@ -69,23 +83,64 @@ def collect_facts(report: Report, *, with_matrix: bool) -> dict[str, Any]:
 
 
 def collect_evidence(report: Report, settings: Settings) -> dict[str, Any]:
-    """Return what `.mcpgen/evidence/lint.json` records of a run."""
+    """Return what `.mcpgen/evidence/lint.json` records of a run, without waivers.
+
+    Readers apply the waivers that hold when they read it. The findings, worst first, are bounded in
+    number and length, and name no files. `client_effects` has all known clients, also those that
+    are no targets.
+    """
     counts = Counter(finding.severity.value for finding in report.findings)
     rules = Counter(finding.rule for finding in report.findings)
+    has_failed = any(each.severity is not Severity.NOTE for each in report.findings)
     return {
-        "outcome": "failed" if report.has_findings else "passed",
+        "outcome": "failed" if has_failed else "passed",
         "result": ", ".join(
             f"{count} {name}{'' if count == 1 else 's'}"
             for name in map(str, Severity)
             if (count := counts[name])
         )
         or "no findings",
-        "findings": dict(sorted(counts.items())),
+        "counts": dict(sorted(counts.items())),
+        "findings": [_format_finding_json(finding) for finding in report.findings[:_MOST_RECORDED]],
+        "more_findings": max(0, len(report.findings) - _MOST_RECORDED),
         "rules": dict(sorted(rules.items())),
         "portable": settings.is_portable,
         "clients": sorted(settings.clients),
+        "client_effects": {
+            client.id: _summarize_client(report.matrix, client.id)
+            for client in report.matrix.clients
+        },
+        "tools_listed": len(report.listing.tools),
         "token_cost": report.listing.token_cost,
         "budget": settings.budget,
+    }
+
+
+def _format_finding_json(finding: Finding) -> dict[str, str]:
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity.value,
+        "tool": finding.tool,
+        "message": shorten(finding.message, _MAX_RECORDED_TEXT),
+        "help": shorten(finding.help or RULES[finding.rule].help, _MAX_RECORDED_TEXT),
+    }
+
+
+def _summarize_client(matrix: Matrix, client: str) -> dict[str, Any]:
+    """Return the worst effect, the number of affected tools, and a line per exceeded limit."""
+    cells = {tool: matrix.cell(tool, client) for tool in matrix.tools}
+    excesses = [excess for cell in cells.values() for excess in cell.excesses]
+    counts = Counter(excess.limit.id for excess in excesses)
+    first = {excess.limit.id: excess for excess in reversed(excesses)}
+    limits = [
+        f"{first[limit].limit.effect}: {first[limit].message}"
+        + (f" and {count - 1:,} more" if count > 1 else "")
+        for limit, count in counts.items()
+    ]
+    return {
+        "effect": find_worst(excesses) if excesses else "ok",
+        "tools": sum(bool(cell.excesses) for tool, cell in cells.items() if tool),
+        "limits": [shorten(line, _MAX_RECORDED_TEXT) for line in limits],
     }
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mcpgen.contract.snapshot import estimate_tokens
 from mcpgen.diagnostics import Severity
 from mcpgen.factory.lint.findings import RULES, AffectedClient, Finding, flag
 from mcpgen.factory.lint.glama import ServerGrade, grade_server
@@ -17,19 +15,11 @@ from mcpgen.factory.lint.matrix import Matrix, build_matrix
 from mcpgen.factory.lint.pins import ServerPins, check_pins
 from mcpgen.factory.lint.rules import descriptions, names, schemas, size, texts
 from mcpgen.factory.lint.settings import Settings
-from mcpgen.ir.client_checks import Excess, read_text
+from mcpgen.factory.tool_costs import ToolCost, measure_tool
+from mcpgen.ir.client_checks import Excess
 from mcpgen.ir.clients import EFFECTS, Effect, read_clients
 
 _RANKS = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
-
-
-class ToolCost(Struct, frozen=True):
-    """The estimated tokens of one listed tool, and of its parts."""
-
-    name: str
-    tokens: int
-    input_schema: int
-    output_schema: int
 
 
 class Report(Struct, frozen=True):
@@ -43,8 +33,8 @@ class Report(Struct, frozen=True):
 
     @property
     def has_findings(self) -> bool:
-        """Whether an error or a warning was found; notes are only hints."""
-        return any(finding.severity is not Severity.NOTE for finding in self.findings)
+        """Whether an error or a warning was found that is not waived."""
+        return any(finding.fails for finding in self.findings)
 
 
 def lint(
@@ -83,7 +73,7 @@ def lint(
         tuple(dict.fromkeys(placed)),
         matrix,
         grade_server(listing),
-        tuple(map(_measure, listing.tools)),
+        tuple(map(measure_tool, listing.tools)),
     )
 
 
@@ -170,12 +160,3 @@ def _report_excesses(
             clients=tuple(affected for affected, _ in rows),
             severity=Severity.WARNING if worst == "degraded" else Severity.ERROR,
         )
-
-
-def _measure(tool: dict[str, Any]) -> ToolCost:
-    return ToolCost(
-        read_text(tool, "name"),
-        estimate_tokens(tool),
-        estimate_tokens(tool.get("inputSchema") or {}),
-        estimate_tokens(tool["outputSchema"]) if "outputSchema" in tool else 0,
-    )

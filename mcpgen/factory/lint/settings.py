@@ -61,11 +61,22 @@ def parse_targets(targets: Collection[str], budget: int | None = None) -> Settin
     )
 
 
-def read_manifest_settings(package: GeneratedPackage | None) -> tuple[Sequence[str], int | None]:
-    """Return `targets` and `budget` of the manifest of a project; none for another server.
+def choose_settings(
+    package: GeneratedPackage | None, targets: Collection[str] = (), budget: int | None = None
+) -> Settings:
+    """Return the settings of these options; where one is missing, that of the package's manifest.
 
     `mcpgen check` reports a manifest that cannot be read.
+
+    Raises:
+        UnknownTargetError: a target is unknown.
     """
+    manifest_targets, manifest_budget = _read_manifest_settings(package)
+    return parse_targets(targets or manifest_targets, budget or manifest_budget)
+
+
+def _read_manifest_settings(package: GeneratedPackage | None) -> tuple[Sequence[str], int | None]:
+    """Return `targets` and `budget` of the manifest of a project; none for another server."""
     from mcpgen.pipeline.project.read_inputs import read_intent
 
     if package is None:

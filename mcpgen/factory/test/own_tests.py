@@ -16,7 +16,8 @@ from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.junit import Group
 from mcpgen.factory.packages import GeneratedPackage
 from mcpgen.factory.test.run import Selection
-from mcpgen.ir.tests_file import TESTS_FILE, CaseEntry, RequestEntry
+from mcpgen.ir.file_set import TESTS_FILE
+from mcpgen.ir.tests_file import CaseEntry, RequestEntry
 from mcpgen.pipeline.project.project_folder import read_file
 from mcpgen.pipeline.project.read_inputs import parse_own_cases
 from mcpgen.runtime.content import JsonObject
@@ -47,7 +48,7 @@ def list_custom_tools(package: GeneratedPackage) -> list[JsonObject]:
 
 async def _list_tools(package: GeneratedPackage) -> list[JsonObject]:
     environment = package.environment(package.mock_environment(_NOWHERE))
-    async with await Client.over_stdio(package.command, environment) as client:
+    async with await Client.over_stdio(package.mock_command, environment) as client:
         return await client.list_tools()
 
 
@@ -129,7 +130,7 @@ async def _observe(package: GeneratedPackage, cases: Sequence[CaseEntry]) -> tup
     mock = MockUpstream(package.upstream())
     try:
         environment = package.environment(package.mock_environment(await mock.start()))
-        async with await Client.over_stdio(package.command, environment) as client:
+        async with await Client.over_stdio(package.mock_command, environment) as client:
             return tuple([await _call(client, mock, case) for case in cases])
     finally:
         await mock.stop()

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems
-from mcpgen.factory.junit import add_to_report
+from mcpgen.factory.junit import Group, add_to_report
 from mcpgen.factory.packages import find_package
 from mcpgen.factory.test.live import Live, run_live
 from mcpgen.factory.test.mutation.campaign import Campaign, run_campaign
@@ -18,6 +18,8 @@ from mcpgen.factory.test.own_tests import Updated, run_own_tests
 from mcpgen.factory.test.results import SuiteResult
 from mcpgen.factory.test.run import check_packages, parse_selection, run_suite
 from mcpgen.pipeline.project.evidence import (
+    LIVE,
+    TESTS,
     describe_tools,
     is_evidence_current,
     read_evidence,
@@ -26,7 +28,7 @@ from mcpgen.pipeline.project.evidence import (
 )
 from mcpgen.pipeline.project.read_inputs import read_own_cases
 
-_CHECK = "tests"
+_MOST_FAILURES = 100
 
 
 class Mutating(Struct, frozen=True):
@@ -101,7 +103,7 @@ def prove(
 
 def _store_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None) -> None:
     """Store the results; keep the mutation score of an earlier run if nothing changed since."""
-    before = read_evidence(target, _CHECK)
+    before = read_evidence(target, TESTS)
     mutation = None
     if campaign is not None:
         mutation = collect_campaign_facts(campaign) | describe_tools(target)
@@ -118,12 +120,14 @@ def _store_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None)
     }
     if mutation is not None:
         evidence["mutation"] = mutation
-    write_evidence(target, _CHECK, evidence)
+    write_evidence(target, TESTS, evidence)
     show_figures(target)
 
 
 def prove_live(target: Path, live: Live, *, junit: Path | None = None) -> Proof:
-    """Call the real API, or a recording of it; store no evidence.
+    """Call the real API, or a recording of it; store the evidence of calls of the API.
+
+    A run with chosen tools stores no evidence.
 
     Raises:
         NoPackageError, CassetteError, OSError: as `run_live`.
@@ -139,7 +143,20 @@ def prove_live(target: Path, live: Live, *, junit: Path | None = None) -> Proof:
     suite = SuiteResult.of((group,))
     if not group.passed and not group.failed:
         suite = replace(suite, passed=False, summary=f"nothing was called; {suite.summary}")
+    if live.replay is None and not live.tools:
+        write_evidence(target, LIVE, _collect_live_facts(suite, group, live))
     return Proof(suite, problems=problems)
+
+
+def _collect_live_facts(suite: SuiteResult, group: Group, live: Live) -> dict[str, Any]:
+    """Return what `.mcpgen/evidence/live.json` records: names of calls, but no data of the API."""
+    return {
+        "outcome": "passed" if suite.passed else "failed",
+        "result": suite.summary,
+        "calls": suite.counts,
+        "failed": [name for name, _ in group.failed][:_MOST_FAILURES],
+        "with_writes": live.with_writes,
+    }
 
 
 def collect_campaign_facts(campaign: Campaign) -> dict[str, Any]:

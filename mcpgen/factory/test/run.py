@@ -162,10 +162,13 @@ def _find_missing_modules(python: str, target: Path, modules: Iterable[str]) -> 
     return done.stdout.decode("utf-8", "replace").split()
 
 
-def run_suite(target: Path, *, select: str = "", junit: Path | None = None) -> SuiteResult:
+def run_suite(
+    target: Path, *, select: str = "", junit: Path | None = None, seconds: float = MAX_SECONDS
+) -> SuiteResult:
     """Run the tests of the server at `target`, in its own environment if it has one.
 
-    `select` is an expression for pytest's `-k`; `junit` is the file for a JUnit XML report.
+    `select` is an expression for pytest's `-k`; `junit` is the file for a JUnit XML report. The
+    tests are stopped after `seconds`.
 
     Raises:
         SelectionError: pytest cannot read `select`.
@@ -185,12 +188,12 @@ def run_suite(target: Path, *, select: str = "", junit: Path | None = None) -> S
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                timeout=MAX_SECONDS,
+                timeout=seconds,
                 check=False,
             )
         except subprocess.TimeoutExpired as late:
             output = (late.stdout or b"").decode("utf-8", "replace")
-            return SuiteResult(False, f"stopped after {MAX_SECONDS} s", output)
+            return SuiteResult(False, f"stopped after {seconds:g} s", output)
         output = done.stdout.decode("utf-8", "replace")
         if select and done.returncode == _MISUSED:
             raise SelectionError(output.strip().splitlines()[-1])

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from mcpgen.factory.packages import GeneratedPackage
+from mcpgen.factory.mock_api import serve_mock_api
 from mcpgen.factory.wire.connection import UnreachableError
 from mcpgen.factory.wire.targets import Target
 
 START_SECONDS: Final = 60.0
 _EXIT_SECONDS: Final = 10.0
-_NO_API: Final[Mapping[str, Any]] = {
-    "servers": [],
-    "schemas": {},
-    "security_schemes": [],
-    "operations": [],
-}
 
 
 @asynccontextmanager
@@ -37,9 +30,8 @@ async def host(target: Target, transports: Sequence[str]) -> AsyncIterator[dict[
     """
     async with AsyncExitStack() as stack:
         if target.package is not None:
-            settings = await stack.enter_async_context(_mock_api(target.package))
-            environment = {**settings, **target.environment}
-            target = msgspec.structs.replace(target, environment=environment)
+            _, settings = await stack.enter_async_context(serve_mock_api(target.package))
+            target = target.for_mock(settings)
         targets = dict.fromkeys(transports, target)
         if target.package is not None and not target.url:
             for transport in transports:
@@ -47,20 +39,6 @@ async def host(target: Target, transports: Sequence[str]) -> AsyncIterator[dict[
                     url = await stack.enter_async_context(_serve(target, transport))
                     targets[transport] = msgspec.structs.replace(target, url=url)
         yield targets
-
-
-@asynccontextmanager
-async def _mock_api(package: GeneratedPackage) -> AsyncIterator[dict[str, str]]:
-    """Serve a mock of a package's API; yield the settings for its use."""
-    from mcpgen.testing import MockUpstream
-
-    # Requests that the mock cannot parse are the business of the examination alone.
-    logging.getLogger("aiohttp.server").addHandler(logging.NullHandler())
-    upstream = MockUpstream(package.upstream() if package.contract["groups"] else dict(_NO_API))
-    try:
-        yield package.mock_environment(await upstream.start())
-    finally:
-        await upstream.stop()
 
 
 @asynccontextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from mcpgen.factory.node import find_node, find_npm_package, read_node_version
 from mcpgen.factory.validate.hosting import host
 from mcpgen.factory.wire.targets import Target
 from mcpgen.jsonschema.types import JsonObject
@@ -19,7 +19,6 @@ from mcpgen.jsonschema.types import JsonObject
 PACKAGE: Final = "@modelcontextprotocol/conformance"
 VERSION: Final = "0.2.0-alpha.12"
 _MIN_NODE: Final = 22
-_LOCAL: Final = Path("node_modules")
 _SCENARIO_SECONDS: Final = 60
 _PASSED: Final = frozenset({"SUCCESS", "SKIPPED", "INFO"})
 _HANDSHAKE: Final = ("2025-06-18", "2025-11-25")
@@ -103,38 +102,17 @@ async def find_suite() -> list[str]:
     Raises:
         OfficialSuiteError: Node or the suite is missing, or Node is too old.
     """
-    node, script = _find_node(), _find_script()
-    version = await _read_version(node)
-    if version < _MIN_NODE:
-        raise OfficialSuiteError(f"Node is {version}, expected {_MIN_NODE} or newer")
-    return [node, script]
-
-
-def _find_node() -> str:
-    """Return the path of Node, of the npm package `node` or on PATH."""
-    own = _LOCAL / "node" / "bin" / "node"
-    found = str(own.resolve()) if own.is_file() else shutil.which("node")
-    if not found:
+    node, package = find_node(), find_npm_package(PACKAGE)
+    if not node:
         raise OfficialSuiteError(f"Node {_MIN_NODE} or newer is not installed")
-    return found
-
-
-def _find_script() -> str:
-    installed = Path(shutil.which("npm") or "npm").resolve()
-    for root in (_LOCAL, *(it for it in installed.parents if it.name == "node_modules")):
-        script = root / PACKAGE / "dist" / "index.js"
-        if script.is_file():
-            return str(script.resolve())
-    raise OfficialSuiteError(f"the npm package {PACKAGE} is not installed")
-
-
-async def _read_version(node: str) -> int:
-    process = await asyncio.create_subprocess_exec(
-        node, "--version", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
-    )
-    output, _ = await process.communicate()
-    major = output.decode(errors="replace").strip().lstrip("v").partition(".")[0]
-    return int(major) if major.isdigit() else 0
+    script = package / "dist" / "index.js" if package is not None else None
+    if script is None or not script.is_file():
+        raise OfficialSuiteError(f"the npm package {PACKAGE} is not installed")
+    version = await asyncio.to_thread(read_node_version, node)
+    if version < (_MIN_NODE,):
+        major = version[0] if version else 0
+        raise OfficialSuiteError(f"Node is {major}, expected {_MIN_NODE} or newer")
+    return [node, str(script)]
 
 
 async def _run_scenario(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 
+from mcpgen.diagnostics import Acceptance, Diagnostic, Severity
 from mcpgen.factory.junit import Group
 from mcpgen.factory.validate.requirements import Requirement
 from mcpgen.factory.validate.run import Result, Validation
 from mcpgen.factory.validate.score import Score, compute_score
 from mcpgen.factory.validate.verdicts import Verdict
+from mcpgen.factory.waivers import find_waiver
+from mcpgen.ir.waivers import Waiver
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.pipeline.project.evidence import describe_scores
 
@@ -24,6 +28,7 @@ class Finding:
     requirement: Requirement
     message: str
     places: tuple[str, ...]  # "2025-11-25 stdio"
+    waived: Acceptance | None = None
 
 
 def compute_scores(validation: Validation) -> dict[str, Score]:
@@ -48,26 +53,72 @@ def iterate_findings(validation: Validation) -> Iterator[Result]:
     yield from sorted(found, key=lambda it: (it.requirement.level, it.revision))
 
 
+def apply_waivers(validation: Validation, waivers: Sequence[Waiver], today: date) -> None:
+    """Mark the requirements whose violations a waiver accepts today; scores stay as they are."""
+    for result in iterate_findings(validation):
+        waiver = find_waiver(waivers, (result.requirement.id, ""), today)
+        if waiver is not None:
+            validation.waived[result.requirement.id] = waiver
+
+
+def list_failed_revisions(validation: Validation) -> list[str]:
+    """Return the examined revisions that failed for another reason than waived findings."""
+    violated = {
+        it.revision
+        for it in iterate_findings(validation)
+        if it.requirement.level == "must" and it.requirement.id not in validation.waived
+    }
+    return [
+        revision
+        for revision, score in compute_scores(validation).items()
+        if score.verdict != "PASS" and (revision in violated or not score.failed_musts)
+    ]
+
+
 def join_findings(validation: Validation) -> list[Finding]:
     """Return the findings, those with the same message as one."""
-    return _join(iterate_findings(validation))
+    return _join(validation, iterate_findings(validation))
 
 
 def join_undecided(validation: Validation) -> list[Finding]:
     """Return the requirements that apply and were not decided, with the reason."""
-    return _join(it for it in validation.results if it.outcome.verdict in _UNDECIDED)
+    return _join(validation, (it for it in validation.results if it.outcome.verdict in _UNDECIDED))
 
 
-def _join(results: Iterator[Result]) -> list[Finding]:
+def _join(validation: Validation, results: Iterator[Result]) -> list[Finding]:
     joined: dict[tuple[str, str], tuple[Requirement, list[str]]] = {}
     for result in results:
         key = (result.requirement.id, result.outcome.message)
         _, places = joined.setdefault(key, (result.requirement, []))
         places.append(f"{result.revision} {result.transport}")
     return [
-        Finding(requirement, message, tuple(sorted(places)))
+        Finding(requirement, message, tuple(sorted(places)), validation.waived.get(requirement.id))
         for (_, message), (requirement, places) in joined.items()
     ]
+
+
+def list_diagnostics(validation: Validation) -> list[Diagnostic]:
+    """Return one diagnostic for each of the joined findings."""
+    return [
+        Diagnostic(
+            finding.requirement.id,
+            Severity.ERROR if finding.requirement.level == "must" else Severity.WARNING,
+            f"{finding.message} ({', '.join(finding.places)})",
+            None,
+            finding.requirement.why,
+            finding.requirement.help,
+            waived=finding.waived,
+        )
+        for finding in join_findings(validation)
+    ]
+
+
+def describe_trouble(validation: Validation) -> Diagnostic:
+    """Return why the server could not be examined."""
+    advice = "give credentials with --token-from or --header"
+    if validation.trouble_kind == "unreachable":
+        advice = "start the server by hand to see why"
+    return Diagnostic(validation.trouble_kind, Severity.ERROR, validation.trouble, None, "", advice)
 
 
 def describe_coverage(score: Score) -> str:
@@ -84,7 +135,7 @@ def format_number(score: Score) -> str:
 # JSON
 
 
-def format_finding(result: Result) -> JsonObject:
+def format_finding(result: Result, waived: Acceptance | None = None) -> JsonObject:
     """Return a finding for `--json`."""
     requirement = result.requirement
     return {
@@ -98,6 +149,7 @@ def format_finding(result: Result) -> JsonObject:
         "help": requirement.help,
         "section": requirement.section,
         "evidence": list(result.evidence),
+        **({"waived": waived.as_json()} if waived else {}),
     }
 
 
@@ -241,6 +293,8 @@ def _format_list(title: str, found: Sequence[Finding], *, with_help: bool) -> li
         if with_help:
             lines.append(f"  - why: {_escape(requirement.why)}")
             lines.append(f"  - help: {_escape(requirement.help)}")
+        if finding.waived:
+            lines.append(f"  - waived {_escape(str(finding.waived))}")
     return lines if found else [*lines, "None."]
 
 

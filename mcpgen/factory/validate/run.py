@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
+from mcpgen.diagnostics import Acceptance
 from mcpgen.factory.validate.checks.table import ACTIVE, PASSIVE, PREPARATIONS
 from mcpgen.factory.validate.hosting import host
 from mcpgen.factory.validate.negotiation import negotiate
@@ -74,6 +75,7 @@ class Validation:
     unsupported: dict[str, str] = field(default_factory=dict)  # revision: how it was declined
     trouble: str = ""
     trouble_kind: str = ""  # "unreachable" or "unauthorized"
+    waived: dict[str, Acceptance] = field(default_factory=dict)  # by requirement
 
     @property
     def revisions(self) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mcpgen.factory.packages import GeneratedPackage, find_package
 from mcpgen.factory.wire.projects import find_project_server
@@ -41,6 +42,13 @@ class Target(Struct, frozen=True, kw_only=True):
         """Values that reports must not contain."""
         values = (*self.headers.values(), *self.environment.values(), self.token)
         return tuple(value for value in values if value)
+
+    def for_mock(self, settings: Mapping[str, str]) -> Target:
+        """Return the target of a package whose API is a mock; `settings` are those for it."""
+        if self.package is None:
+            return self
+        environment = {**settings, **self.environment}
+        return replace(self, environment=environment, command=self.package.mock_command)
 
     def environ(self) -> dict[str, str]:
         """Return the whole environment of a process that runs `command`."""

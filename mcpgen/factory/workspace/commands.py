@@ -6,20 +6,28 @@ import importlib.metadata
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mcpgen.changelog import Level
-from mcpgen.diagnostics import Problems
+from mcpgen.diagnostics import Problems, Severity
 from mcpgen.factory.packages import WorkspaceRefusedError
 from mcpgen.factory.workspace import root_files, tasks
 from mcpgen.factory.workspace.fleet import ServerResult, Task, run_fleet
 from mcpgen.factory.workspace.members import Server, Workspace, open_workspace
 from mcpgen.factory.workspace.processes import usable_cores
+from mcpgen.factory.workspace.shards import Shard
 from mcpgen.factory.workspace.stamps import Stamps, list_installed
 from mcpgen.ir.workspace import INVENTORY_COLUMNS
 from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, worst
+from mcpgen.pipeline.project.evidence import LINT, TESTS, VALIDATE, has_current_evidence
+
+if TYPE_CHECKING:
+    from mcpgen.factory.bundle.run import BundleOptions
+    from mcpgen.factory.workspace.checks import LintOptions
+    from mcpgen.factory.workspace.merge_evidence import MergeReport
 
 
 class Request(Struct, frozen=True):
@@ -29,6 +37,24 @@ class Request(Struct, frozen=True):
     names: Sequence[str] = ()  # empty: all of them
     only_affected: bool = False  # those that changed after a clean run
     jobs: int | None = None  # None: one per core, if a server is enough work
+    shard: Shard | None = None  # the part of these servers that this machine processes
+
+    def choose(self, workspace: Workspace) -> tuple[Server, ...]:
+        """Return the named servers of the shard.
+
+        The shards split the named servers, since every machine has the same names. Which servers
+        changed is a matter of each machine's cache, so `only_affected` is applied afterwards.
+
+        Raises:
+            WorkspaceRefusedError: a name matches no server, or several.
+        """
+        servers = workspace.select(self.names, self.here)
+        return servers if self.shard is None else self.shard.select(servers)
+
+    @property
+    def covers_root(self) -> bool:
+        """Whether this machine checks the files at the root; of several shards, the first does."""
+        return self.shard is None or self.shard.index == 1
 
 
 class WorkspaceReport(Struct, frozen=True):
@@ -55,7 +81,7 @@ def generate(request: Request, progress: Progress, options: GenerateOptions) -> 
     _refuse_other_version(workspace)
     task = partial(tasks.generate_server, options)
     results, unaffected = _run(workspace, request, "generate", task, progress)
-    return _with_root_files(workspace, results, unaffected, is_dry_run=options.only_shows)
+    return _with_root_files(workspace, request, results, unaffected, options)
 
 
 def check(request: Request, progress: Progress) -> WorkspaceReport:
@@ -68,7 +94,8 @@ def check(request: Request, progress: Progress) -> WorkspaceReport:
     request = replace(request, jobs=request.jobs or 1)
     results, unaffected = _run(workspace, request, "check", task, progress, rules=repr(rules))
     problems = Problems()
-    root_files.stale_files(workspace, problems)
+    if request.covers_root:
+        root_files.stale_files(workspace, problems)
     return WorkspaceReport(
         workspace.root,
         worst([_worst(results), Outcome.FINDINGS if len(problems) else Outcome.DONE]),
@@ -101,10 +128,62 @@ def changelog(
 
 def test(request: Request, progress: Progress) -> WorkspaceReport:
     """Run the tests of servers."""
-    workspace = open_workspace(request.here)
+    # Imported here, and below: the other commands do not need the checks, which import much.
+    from mcpgen.factory.workspace import checks
+
     rules = list_installed() if request.only_affected else ""
-    results, unaffected = _run(workspace, request, "test", tasks.run_tests, progress, rules=rules)
+    return _run_check(request, TESTS, checks.run_tests, progress, rules=rules)
+
+
+def lint(request: Request, progress: Progress, options: LintOptions) -> WorkspaceReport:
+    """Check the tools of servers."""
+    from mcpgen.factory.workspace import checks
+
+    task = partial(checks.lint_server, options)
+    return _run_check(request, LINT, task, progress, rules=repr(options))
+
+
+def validate(request: Request, progress: Progress, *, min_score: int) -> WorkspaceReport:
+    """Examine servers under each revision of MCP that they support."""
+    from mcpgen.factory.workspace import checks
+
+    rules = f"{min_score} {list_installed()}" if request.only_affected else ""
+    task = partial(checks.validate_server, min_score)
+    return _run_check(request, VALIDATE, task, progress, rules=rules)
+
+
+def bundle(
+    request: Request, progress: Progress, options: BundleOptions, out: Path | None
+) -> WorkspaceReport:
+    """Build the bundles of servers."""
+    from mcpgen.factory.workspace import checks
+
+    workspace = open_workspace(request.here)
+    place = None if out is None else (request.here / out).resolve()
+    task = partial(checks.bundle_server, options, place)
+    results, unaffected = _run(workspace, request, "bundle", task, progress)
     return WorkspaceReport(workspace.root, _worst(results), results, unaffected)
+
+
+def _run_check(
+    request: Request, check: str, task: Task, progress: Progress, *, rules: str = ""
+) -> WorkspaceReport:
+    """Run a task that records evidence of `check`."""
+    workspace = open_workspace(request.here)
+    results, unaffected = _run(
+        workspace, request, check, task, progress, rules=rules, evidence=check
+    )
+    return WorkspaceReport(workspace.root, _worst(results), results, unaffected)
+
+
+def merge_evidence(here: Path, folders: Sequence[Path], *, is_dry_run: bool) -> MergeReport:
+    """Combine the evidence of the workspace with that in folders."""
+    from mcpgen.factory.workspace.merge_evidence import merge_evidence
+
+    workspace = open_workspace(here)
+    _refuse_other_version(workspace)
+    places = {folder.as_posix(): (here / folder).resolve() for folder in folders}
+    return merge_evidence(workspace, places, is_dry_run=is_dry_run)
 
 
 def upgrade(
@@ -118,7 +197,7 @@ def upgrade(
         root_files.write_pin(workspace)
     task = partial(tasks.generate_server, options)
     results, unaffected = _run(workspace, request, "upgrade", task, progress)
-    return _with_root_files(workspace, results, unaffected, is_dry_run=options.only_shows)
+    return _with_root_files(workspace, request, results, unaffected, options)
 
 
 def _run(
@@ -129,18 +208,27 @@ def _run(
     progress: Progress,
     *,
     rules: str = "",
+    evidence: str = "",
 ) -> tuple[tuple[ServerResult, ...], int]:
-    """Return the results, and the number of servers that did not change."""
-    servers = workspace.select(request.names, request.here)
+    """Return the results, and the number of servers that did not change.
+
+    A server without current `evidence` of that check counts as changed.
+    """
+    servers = request.choose(workspace)
     jobs = request.jobs or usable_cores()
     if not request.only_affected:
         return run_fleet(task, servers, jobs, progress), 0
     stamps = Stamps(command, rules)
     before = {server.path: stamps.stamp(server.target) for server in servers}
-    affected = [server for server in servers if not stamps.knows(before[server.path])]
+    affected = [
+        server
+        for server in servers
+        if not stamps.knows(before[server.path])
+        or (evidence and not has_current_evidence(server.target, evidence))
+    ]
     results = run_fleet(task, affected, jobs, progress)
     for server, result in zip(affected, results, strict=True):
-        if result.outcome is Outcome.DONE and not result.problems:
+        if _is_clean(result, allows_notes=bool(evidence)):
             after = stamps.stamp(server.target)
             # A read-only command did not see files that changed while it ran.
             if command == "generate" or after == before[server.path]:
@@ -148,9 +236,18 @@ def _run(
     return results, len(servers) - len(affected)
 
 
+def _is_clean(result: ServerResult, *, allows_notes: bool) -> bool:
+    """Return whether a run had no problems.
+
+    Notes of a check are hints. Notes of other commands can state what was not done.
+    """
+    shown = [it for it in result.problems if not (allows_notes and it.severity is Severity.NOTE)]
+    return result.outcome is Outcome.DONE and not shown
+
+
 def _select_unchecked(workspace: Workspace, request: Request) -> tuple[Sequence[Server], int]:
     """Return the selected servers, and the number that a clean `check` omits."""
-    servers = workspace.select(request.names, request.here)
+    servers = request.choose(workspace)
     if not request.only_affected:
         return servers, 0
     stamps = Stamps("check", repr(_rules_of(workspace)))
@@ -159,16 +256,27 @@ def _select_unchecked(workspace: Workspace, request: Request) -> tuple[Sequence[
 
 
 def _with_root_files(
-    workspace: Workspace, results: tuple[ServerResult, ...], unaffected: int, *, is_dry_run: bool
+    workspace: Workspace,
+    request: Request,
+    results: tuple[ServerResult, ...],
+    unaffected: int,
+    options: GenerateOptions,
 ) -> WorkspaceReport:
+    """Return the report of a run that generated servers, after updating the files at the root.
+
+    A shard leaves them as they are: they describe all servers, of which the others are not yet
+    generated here.
+    """
     problems = Problems()
-    if is_dry_run:
+    if request.shard is not None:
+        return WorkspaceReport(workspace.root, _worst(results), results, unaffected)
+    if options.only_shows:
         changed = root_files.stale_files(workspace, Problems())
     else:
         changed = root_files.write_files(workspace, problems)
     found = Outcome.FINDINGS if problems.has_errors else Outcome.DONE
     outcome = worst([_worst(results), found])
-    done = dict.fromkeys(changed, "to write" if is_dry_run else "written")
+    done = dict.fromkeys(changed, "to write" if options.only_shows else "written")
     return WorkspaceReport(workspace.root, outcome, results, unaffected, problems, done)
 
 

@@ -10,12 +10,14 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from mcpgen.diagnostics import Diagnostic, Severity
+from mcpgen.diagnostics import Diagnostic, Problems, Severity
+from mcpgen.factory.review.model import Review
 from mcpgen.factory.workspace.members import Server
 from mcpgen.factory.workspace.processes import context
-from mcpgen.ir.file_set import LOCK_FILE
+from mcpgen.factory.workspace.shards import measure_work
 from mcpgen.pipeline.commands.changelog import ChangelogReport
 from mcpgen.pipeline.options import Outcome, Progress
+from mcpgen.pipeline.project.disk import is_system_fault, report_system_fault
 
 
 class ServerResult(Struct, frozen=True):
@@ -29,6 +31,7 @@ class ServerResult(Struct, frozen=True):
     text: str = ""  # a diff or a test report, printed unchanged
     traceback: str = ""  # of a bug in mcpgen
     changelog: ChangelogReport | None = None  # changes in its tools
+    review: Review | None = None
 
 
 Task = Callable[[Server], ServerResult]
@@ -81,25 +84,19 @@ def _run_pool(
 
 
 def sort_longest_first(servers: Sequence[Server]) -> list[Server]:
-    """Sort servers by size, so that no long task starts last.
-
-    A lock names every file and operation, so its size is an estimate of the work.
-    """
-    return sorted(servers, key=_lock_size, reverse=True)
-
-
-def _lock_size(server: Server) -> int:
-    try:
-        return (server.target / LOCK_FILE).stat().st_size
-    except OSError:
-        return 0
+    """Sort servers by their estimated work, so that no long task starts last."""
+    return sorted(servers, key=measure_work, reverse=True)
 
 
 def _attempt(task: Task, server: Server) -> ServerResult:
     try:
         return task(server)
-    except Exception as bug:  # noqa: BLE001  (a server is a unit of failure: the others go on)
-        return _report_bug(server, type(bug).__name__, traceback.format_exc())
+    except Exception as error:  # noqa: BLE001  (a server is a unit of failure: the others go on)
+        if is_system_fault(error):
+            problems = Problems()
+            outcome = report_system_fault(error, problems, server.target)
+            return ServerResult(server.path, outcome, "stopped by the system", tuple(problems))
+        return _report_bug(server, type(error).__name__, traceback.format_exc())
 
 
 def _report_bug(server: Server, what: str, details: str) -> ServerResult:

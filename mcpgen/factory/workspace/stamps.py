@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.file_set import LOCK_FILE
-from mcpgen.pipeline.project.evidence import README_FILE, set_figures
+from mcpgen.pipeline.project.evidence import EVIDENCE_FOLDER, README_FILE, set_figures
 from mcpgen.pipeline.project.project_folder import find_lock, read_file, toolchain
 from mcpgen.pipeline.user_cache import code_digest, touch, user_cache
 
@@ -27,10 +27,12 @@ LEFT_BY_TOOLS = frozenset(
         "__pycache__", "node_modules",
     }
 )  # fmt: skip
-# Files of runs in a server's folder, which no command reads.
+# Files of runs in a server's folder, which no command reads, except the pins.
 _LEFT_BY_RUNS = frozenset(
     {".mcpgen/evidence", ".mcpgen/rescued", ".mcpgen/stage", ".mcpgen/running", "build", "dist"}
 )
+
+_READ_BY_RUNS = (f"{EVIDENCE_FOLDER}/pins.json",)
 
 
 class Stamps:
@@ -52,7 +54,7 @@ class Stamps:
     def _stamp(self, target: Path) -> str:
         stamp = hashlib.sha256(self._salt)
         outside = _find_outside_files(target)
-        for path in (*sorted(_list_files(target)), *outside):
+        for path in (*sorted(_list_files(target)), *outside, *_READ_BY_RUNS):
             content = read_file(target, path)
             if path == README_FILE and content is not None:
                 content = set_figures(content, "")  # a run of the tests writes them

@@ -1,4 +1,4 @@
-"""Tasks of `mcpgen ws` on a single server: generate, pull, compare, check, test."""
+"""Tasks of `mcpgen ws` on a single server: generate, pull, compare, check."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mcpgen.ir.workspace import VersionPin
 from mcpgen.pipeline.commands.changelog import changelog
 from mcpgen.pipeline.commands.check import check
 from mcpgen.pipeline.commands.generate import generate
-from mcpgen.pipeline.commands.pull import pull, write_pull
+from mcpgen.pipeline.commands.pull import pull, record_pull, write_pull
 from mcpgen.pipeline.options import GenerateOptions, Outcome, worst
 from mcpgen.pipeline.project.project_folder import find_lock, read_file
 
@@ -50,7 +50,7 @@ def generate_server(options: GenerateOptions, server: Server) -> ServerResult:
         server.path,
         report.outcome,
         summary,
-        _relocate(report.problems, server),
+        relocate(report.problems, server),
         facts={"written": list(report.written), "deleted": list(report.deleted)},
         text="\n".join(change.diff for change in report.diffs),
     )
@@ -62,15 +62,18 @@ def pull_server(is_dry_run: bool, server: Server) -> ServerResult:
     if any(problem.code == "no-document" for problem in fetched.problems):
         return ServerResult(server.path, Outcome.DONE, "has no document")
     outcome = fetched.outcome
-    if outcome is Outcome.DONE and fetched.files and not is_dry_run:
+    writes = bool(fetched.files) and not is_dry_run
+    if outcome is Outcome.DONE and writes:
         outcome = write_pull(fetched)
+    if outcome is Outcome.DONE:
+        record_pull(fetched, is_written=writes)
     level = fetched.changelog.level.word if fetched.changelog else "none"
     summary = f"{fetched.result.value}, tools: {level}" if outcome is Outcome.DONE else "not pulled"
     return ServerResult(
         server.path,
         outcome,
         summary,
-        _relocate(fetched.problems, server),
+        relocate(fetched.problems, server),
         facts={"written": list(fetched.written), "level": level},
     )
 
@@ -82,7 +85,7 @@ def compare_server(against: str | None, fail_on: Level | None, server: Server) -
         summary = _describe_end(report.outcome, "")
     else:
         summary = f"{report.changelog.level.word} since {report.since}"
-    problems = _relocate(report.problems, server)
+    problems = relocate(report.problems, server)
     return ServerResult(server.path, report.outcome, summary, problems, changelog=report)
 
 
@@ -98,35 +101,8 @@ def check_server(rules: Rules, server: Server) -> ServerResult:
         server.path,
         outcome,
         _describe_end(outcome, "current"),
-        _relocate(report.problems, server),
+        relocate(report.problems, server),
         facts={"stale": list(report.stale), "edited": list(report.edited)},
-    )
-
-
-def run_tests(server: Server) -> ServerResult:
-    """Run a server's own tests, and store the evidence."""
-    # Imported here: the other commands do not need the tests.
-    from mcpgen.factory.test.proof import prove
-    from mcpgen.factory.test.run import MissingPackagesError
-
-    problems = Problems()
-    try:
-        result = prove(server.target).suite
-    except MissingPackagesError as error:
-        problems.error("missing-package", f"{server.path}: {error}", why=error.why, help=error.help)
-        return ServerResult(server.path, Outcome.FINDINGS, "the tests cannot run", tuple(problems))
-    if not result.passed:
-        problems.error(
-            "tests-failed",
-            f"the tests of {server.path} failed",
-            help=f"run `mcpgen test {server.path}`",
-        )
-    return ServerResult(
-        server.path,
-        Outcome.DONE if result.passed else Outcome.FINDINGS,
-        result.summary,
-        tuple(problems),
-        text="" if result.passed else result.output,
     )
 
 
@@ -170,12 +146,13 @@ def _describe_end(outcome: Outcome, well: str) -> str:
     return well if outcome is Outcome.DONE else _END_DESCRIPTIONS[outcome]
 
 
-def _relocate(problems: Iterable[Diagnostic], server: Server) -> tuple[Diagnostic, ...]:
-    """Return problems with paths relative to the workspace."""
+def relocate(problems: Iterable[Diagnostic], server: Server) -> tuple[Diagnostic, ...]:
+    """Return problems with paths relative to the workspace; one without a place is the server's."""
     return tuple(
-        replace(problem, at=_relocate_to_root(problem.at, server))
-        if problem.at is not None
-        else problem
+        replace(
+            problem,
+            at=_relocate_to_root(problem.at, server) if problem.at else Location(server.path),
+        )
         for problem in problems
     )
 
@@ -183,7 +160,9 @@ def _relocate(problems: Iterable[Diagnostic], server: Server) -> tuple[Diagnosti
 def _relocate_to_root(at: Location, server: Server) -> Location:
     file = Path(at.file)
     if not file.is_absolute():
-        return replace(at, file=f"{server.path}/{at.file}")
+        # The document that `pull` fetched from a file is outside, and relative to this folder.
+        is_outside = not (server.target / file).exists() and file.exists()
+        return at if is_outside else replace(at, file=f"{server.path}/{at.file}")
     if file.is_relative_to(server.target):
         inside = file.relative_to(server.target).as_posix()
         return replace(at, file=f"{server.path}/{inside}".removesuffix("/."))

@@ -144,8 +144,18 @@ class ContentLowering:
                     node.pointer,
                 )
                 break
+            essence = name.partition(";")[0].strip()
             if _MEDIA_TYPE.match(name.strip()):
                 found.append(self.media_type(name, child))
+            elif _MEDIA_TYPE.match(essence) and essence not in object_of(node.value):
+                found.append(self.media_type(essence, child))
+                self._source.warn(
+                    "media-type",
+                    f"invalid parameters of the media type {name.strip()!a}; it was read as"
+                    f" `{essence}`",
+                    child.pointer,
+                    help=f"write parameters such as `{essence}; charset=utf-8`",
+                )
             else:
                 self._source.warn(
                     "media-type",

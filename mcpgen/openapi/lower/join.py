@@ -54,8 +54,8 @@ def qualify_names(api: Api, source: ApiSource) -> Api:
 def join_apis(apis: Iterable[Api]) -> Api:
     """Join APIs with distinct names into one.
 
-    Title, version and description are those of the first one. The servers are those of the unnamed
-    source, if there is one.
+    Title and version are those of the first one. So is the description, which lists the titles if
+    several have one. The servers are those of the unnamed source, if there is one.
     """
     first, *others = parts = list(apis)
     if not others:
@@ -64,8 +64,11 @@ def join_apis(apis: Iterable[Api]) -> Api:
     schemes = {scheme.id: scheme for api in parts for scheme in api.security_schemes}
     sources = {source.name: source for api in parts for source in api.sources}
     operations = (operation for api in parts for operation in api.operations)
+    infos = tuple(info for api in parts for info in api.infos)
+    titles = list(dict.fromkeys(info.title for info in infos if info.title and info.description))
     return replace(
         first,
+        description=first.description if len(titles) < 2 else f"Tools of {', '.join(titles)}.",
         servers=unnamed.servers,
         security_schemes=tuple(schemes[name] for name in sorted(schemes)),
         operations=tuple(sorted(operations, key=lambda it: (it.tag, it.path, it.method, it.key))),
@@ -75,7 +78,7 @@ def join_apis(apis: Iterable[Api]) -> Api:
             sorted((left for api in parts for left in api.skipped), key=lambda it: it.operation)
         ),
         prompts=tuple(prompt for api in parts for prompt in api.prompts),
-        infos=tuple(info for api in parts for info in api.infos),
+        infos=infos,
         sources=tuple(sources[name] for name in sorted(sources)),
     )
 

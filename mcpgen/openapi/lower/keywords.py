@@ -277,7 +277,7 @@ def reconcile(out: JsonObject, schema: JsonObject, pointer: str, source: Source)
             )
             del out[low], out[high]
     if out.get("format") == "binary":  # lengths count bytes, and the value is not a JSON string
-        for keyword in ("minLength", "maxLength", "pattern"):
+        for keyword in ("minLength", "maxLength", "pattern", "example", "examples", "default"):
             out.pop(keyword, None)
     if "default" in out and not _fits(out["default"], out):
         source.warn(

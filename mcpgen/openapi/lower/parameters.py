@@ -78,6 +78,25 @@ def check_header(name: str, pointer: str, source: Source) -> bool:
     return True
 
 
+def check_name(node: Node, location: str, source: Source) -> bool:
+    """Return whether a parameter has a name; report one without that is optional.
+
+    Raises:
+        OperationRefusedError: a required parameter has none.
+    """
+    if node.text("name"):
+        return True
+    place = f"{node.pointer}/name" if "name" in node.value else node.pointer
+    remedy = "add its wire name"
+    if location == "path" or node.flag("required"):
+        raise OperationRefusedError(
+            "parameter-name", "missing `name` of a parameter", source.at(place), remedy
+        )
+    message = "missing `name` of an optional parameter; it was dropped"
+    source.warn("parameter-name", message, place, help=remedy)
+    return False
+
+
 class ParameterLowering:
     """Lowering of parameters; shared ones are cached by pointer."""
 
@@ -108,13 +127,8 @@ class ParameterLowering:
                 f" `{node.text('in')}`",
                 self._source.at(f"{node.pointer}/in" if node.text("in") else node.pointer),
             )
-        if not name and location != "querystring":
-            raise OperationRefusedError(
-                "parameter-name",
-                "missing `name` of a parameter",
-                self._source.at(f"{node.pointer}/name" if "name" in node.value else node.pointer),
-                "add its wire name",
-            )
+        if location != "querystring" and not check_name(node, location, self._source):
+            return None
         if location == "header" and not check_header(name, node.pointer, self._source):
             return credential_header(node, self._source)
         if location == "cookie" and not is_token(name):

@@ -8,7 +8,7 @@ from mcpgen.diagnostics import OperationRefusedError
 from mcpgen.ir.api import Encoding, MediaType, Parameter, RequestBody, Response, Server
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.openapi.lower.nodes import Node, Source, object_of
-from mcpgen.openapi.lower.parameters import check_header, credential_header, merge
+from mcpgen.openapi.lower.parameters import check_header, check_name, credential_header, merge
 from mcpgen.openapi.lower.schema import SchemaLowering
 from mcpgen.openapi.lower.servers import normalize_url
 
@@ -81,10 +81,8 @@ class Exchange(Struct):
                 f" `{node.text('in')}`",
                 self.source.at(node.pointer),
             )
-        if not name:
-            raise OperationRefusedError(
-                "parameter-name", "missing `name` of a parameter", self.source.at(node.pointer)
-            )
+        if not check_name(node, location, self.source):
+            return None
         if location == "header" and not check_header(name, node.pointer, self.source):
             return credential_header(node, self.source)
         style, explode = self._style(node, location)

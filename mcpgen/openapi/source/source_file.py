@@ -19,8 +19,12 @@ from mcpgen.openapi.source.json_reader import JsonPositions, read_json
 from mcpgen.openapi.source.secrets import find_secrets
 from mcpgen.openapi.source.source_text import Limits, SourceText, decode
 from mcpgen.openapi.source.yaml_composer import HAS_C_PARSER, YamlPositions, compose_yaml
+from mcpgen.text.counts import format_count
 from mcpgen.text.json_pointer import json_pointer
 
+_C1_CONTROL = re.compile("[\x80-\x84\x86-\x9f]")
+_FORMER_BREAK = re.compile("[\x85\u2028\u2029]")
+_TABS_IN_BLANK_LINE = re.compile(r"^[ ]*\t[ \t]*$", re.MULTILINE)
 _JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
 
 
@@ -80,8 +84,59 @@ def _read_yaml(source: SourceText, problems: Problems, limits: Limits) -> ReadFi
             at=Location(source.shown_as),
             help="install PyYAML from a wheel, which includes libyaml",
         )
-    value, positions = compose_yaml(source, problems, limits)
+    readable = _replace_controls(source, problems)
+    attempt = Problems()
+    try:
+        value, positions = compose_yaml(readable, attempt, limits)
+    except RejectedError:
+        cleared = SourceText(source.shown_as, _remove_trouble(readable.text))
+        if cleared.text != readable.text:
+            with contextlib.suppress(RejectedError):
+                return _read_again(cleared, problems, limits)
+        problems.extend(attempt)
+        raise
+    problems.extend(attempt)
     return ReadFile(value, source, positions)
+
+
+def _remove_trouble(text: str) -> str:
+    """Return a text of YAML 1.2 without what libyaml, which reads YAML 1.1, does not accept.
+
+    A block scalar may begin with a line that has a tab (section 8.1.1.1), and three characters no
+    longer break lines (section 5.4).
+    """
+    return _FORMER_BREAK.sub(" ", _TABS_IN_BLANK_LINE.sub("", text))
+
+
+def _read_again(source: SourceText, problems: Problems, limits: Limits) -> ReadFile:
+    """Read a document once more; report its problems only if it can be read."""
+    attempt = Problems()
+    value, positions = compose_yaml(source, attempt, limits)
+    problems.extend(attempt)
+    return ReadFile(value, source, positions)
+
+
+def _replace_controls(source: SourceText, problems: Problems) -> SourceText:
+    """Return the text with the characters that Windows-1252 has in place of C1 controls.
+
+    They come from a text in Windows-1252 that was decoded as Latin-1. YAML 1.2 (section 5.1) allows
+    none of them but U+0085, and its parsers read no further.
+    """
+    found = _C1_CONTROL.search(source.text)
+    if found is None:
+        return source
+    text, count = _C1_CONTROL.subn(
+        lambda control: control[0].encode("latin-1").decode("cp1252", "replace"), source.text
+    )
+    problems.warning(
+        "yaml-control",
+        f"{format_count(count, 'control character')} replaced",
+        at=source.location(found.start()),
+        why="YAML does not allow them; they are read as characters of Windows-1252, from which they"
+        " were probably converted wrongly",
+        help="write the characters that are meant, or escape them in double quotes",
+    )
+    return SourceText(source.shown_as, text)
 
 
 def read_bytes(path: Path, shown_as: str, max_bytes: int, problems: Problems) -> bytes:

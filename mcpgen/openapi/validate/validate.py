@@ -151,7 +151,7 @@ def _check_annotations(operation: RawOperation, findings: Findings) -> None:
                 f"`{hint}: {str(claim).lower()}` contradicts the method of `{operation.key}`",
                 (*operation.tokens, "x-mcp", "annotations", hint),
                 why="clients may call harmless tools without asking the user",
-                help="mcpgen derives annotations from the method; set others in mcpgen.yaml",
+                help="mcpgen decides annotations by rules; set others in mcpgen.yaml",
             )
 
 

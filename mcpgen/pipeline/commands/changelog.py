@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, StoppedE
 from mcpgen.pipeline.project.disk import report_stop
 from mcpgen.pipeline.project.project_folder import find_lock, read_file
 from mcpgen.pipeline.project.surfaces import (
+    EarlierSurface,
     find_earlier_surface,
     find_package_version,
     read_unchanged_surface,
@@ -46,6 +48,20 @@ def changelog(
     as in `find_earlier_surface`. The exit code is 1 if a change has the level `fail_on` or above.
     """
     problems = Problems()
+    find_earlier = partial(find_earlier_surface, target, against, problems)
+    return compare_with(find_earlier, target, problems, options, progress, fail_on=fail_on)
+
+
+def compare_with(
+    find_earlier: Callable[[], EarlierSurface],
+    target: Path,
+    problems: Problems,
+    options: GenerateOptions,
+    progress: Progress,
+    *,
+    fail_on: Level | None = None,
+) -> ChangelogReport:
+    """Compare the tools that `target` has now with an earlier surface, which is found first."""
     try:
         found_lock = find_lock(target, problems)
         if found_lock is None:
@@ -53,7 +69,7 @@ def changelog(
         # Imported here: the pipeline loads a validator and YAML, which `check` does without.
         from mcpgen.pipeline.project.read_inputs import read_inputs, read_intent
 
-        earlier = find_earlier_surface(target, against, problems)
+        earlier = find_earlier()
         intent = read_intent(target, problems)
         levels = read_levels(intent, problems)
         now = read_unchanged_surface(target, found_lock.lock)

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.lockfile import OVERRIDDEN_FILE, Lock, sha256
-from mcpgen.emit.merge.merge import TESTS
 from mcpgen.emit.write import is_interrupted
 from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner
 from mcpgen.pipeline.options import CheckReport, Outcome
 from mcpgen.pipeline.project.disk import report_interrupted, report_unreadable
 from mcpgen.pipeline.project.evidence import (
     EVIDENCE_FOLDER,
+    TESTS,
     VALIDATE,
     has_other_sources,
     read_evidence,
@@ -35,14 +35,18 @@ from mcpgen.pipeline.project.report_changes import find_foreign, find_unresolved
 
 
 def check(
-    target: Path, *, ignore_toolchain: bool = False, inputs_decide: bool = False
+    target: Path,
+    *,
+    ignore_toolchain: bool = False,
+    inputs_decide: bool = False,
+    loads_handlers: bool = True,
 ) -> CheckReport:
     """Say whether the project at `target` is current, its generated files unedited, and loads.
 
     Writes nothing there. An edited file weighs more than a stale one; both are told. With
     `ignore_toolchain` other versions of the tools that mcpgen uses make nothing stale. With
     `inputs_decide` nothing more is looked at, or told, once an input has changed, and `handlers/`
-    are not loaded.
+    are not loaded, and neither are they without `loads_handlers`.
     """
     problems = Problems()
     try:
@@ -77,7 +81,7 @@ def check(
         is_misfit = check_overrides(target, problems, is_lost=OVERRIDDEN_FILE in missing)
         is_misfit |= check_own_skills(target, problems)
         # Whatever is found so far explains why the server does not start.
-        if not (stale or edited or is_misfit or inputs_decide):
+        if loads_handlers and not (stale or edited or is_misfit or inputs_decide):
             is_misfit = check_loading(target, problems)
         outcome = (
             Outcome.CONFLICT if edited else Outcome.FINDINGS if stale or is_misfit else Outcome.DONE

@@ -19,7 +19,7 @@ from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner, Pl
 from mcpgen.pipeline.commands.changelog import read_levels
 from mcpgen.pipeline.commands.check import check
 from mcpgen.pipeline.inputs import Project
-from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, Report
+from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, Report, StoppedError
 from mcpgen.pipeline.project.disk import report_interrupted, report_refused
 from mcpgen.pipeline.project.evidence import show_figures
 from mcpgen.pipeline.project.overrides import (
@@ -100,20 +100,49 @@ def generate(target: Path, options: GenerateOptions, progress: Progress) -> Repo
         if options.only_shows:
             if is_interrupted(target):
                 return Report(problems, report_interrupted(target, problems), target)
-            return prepare(target, options, problems, progress).report
+            edit = _make_code_edit(target, options, problems)
+            return prepare(target, options, problems, progress, edit).report
         with contextlib.ExitStack() as stack:
             if target.is_dir():
                 stack.enter_context(lock_project(target))
                 roll_forward(target)
-            is_usual = not (options.strict or options.answers)
+            is_usual = not (options.strict or options.answers) and options.code is None
             if is_usual and is_known_current(target, options.cache):
                 return Report(problems, Outcome.DONE, target)
-            prepared = prepare(target, options, problems, progress)
+            edit = _make_code_edit(target, options, problems)
+            prepared = prepare(target, options, problems, progress, edit)
             report = write_prepared(prepared, progress)
             note_current(report, options.cache)
             return report
+    except StoppedError as stopped:
+        return Report(problems, stopped.outcome, target)
     except (OSError, RefusedError) as error:
         return Report(problems, report_refused(error, target, problems), target)
+
+
+def _make_code_edit(target: Path, options: GenerateOptions, problems: Problems) -> Edit | None:
+    """Return the edit of the manifest that turns code mode on or off; None if nothing changes.
+
+    Raises:
+        StoppedError: the manifest cannot be edited.
+    """
+    manifest = read_file(target, MANIFEST_FILE)
+    found = None if options.code is None else find_lock(target, Problems())
+    if manifest is None or found is None:
+        return None  # also of a folder that is no project, which `prepare` reports
+    from mcpgen.pipeline.commands.edit_manifest import prepare_manifest_edit
+    from mcpgen.pipeline.project.read_inputs import read_intent
+
+    try:
+        intent = read_intent(target, Problems())
+    except RejectedError:
+        return None  # `prepare` reports why
+    if (intent.manifest.code_bounds is not None) is options.code:
+        return None
+    edit = prepare_manifest_edit(target, {("code",): options.code}, problems)
+    if edit.after is None:
+        raise StoppedError(edit.outcome)
+    return Edit(edit.after, found.lock)
 
 
 def prepare(
@@ -194,7 +223,7 @@ def write_prepared(prepared: Prepared, progress: Progress) -> Report:
     if changes is None:
         return report
     target = report.target
-    progress(f"writing {target}")
+    progress("write")
     written = commit(target, changes, prepared.lock)
     if written:
         written += tuple(path for path in show_figures(target) if path not in written)

@@ -26,7 +26,11 @@ from mcpgen.pipeline.project.workspace import find_editor_schema
 
 if TYPE_CHECKING:
     from mcpgen.pipeline.project.credentials import Confirm, Decide
+    from mcpgen.pipeline.survey import Survey
 
+
+Choose = Callable[["Survey", Options, Path | None], tuple[Options, Path | None]]
+"""Completes the options and the target of `new` with what the user answers."""
 
 _MANIFEST_KEY = re.compile(rb"^[\"']?server[\"']?\s*:", re.MULTILINE)
 _DOCUMENT_KEY = re.compile(rb"[\"']?(openapi|swagger)[\"']?\s*:")
@@ -48,8 +52,8 @@ def make_from_manifest(
     options: Options,
     problems: Problems,
     progress: Progress,
-) -> tuple[Path, Project]:
-    """Build the project of the manifest at `source`; return its folder as well.
+) -> tuple[Path, Project, Manifest]:
+    """Build the project of the manifest at `source`; return its folder and the manifest as well.
 
     The paths in the manifest are relative to it, and the same in the project.
 
@@ -71,7 +75,8 @@ def make_from_manifest(
     owned |= _read_named_files(source.parent, intent)
     files = [file for file in project.files if file.path not in owned]
     files += [PlannedFile(path, text, Owner.OWNED) for path, text in owned.items()]
-    return folder, replace(project, files=tuple(sorted(files, key=lambda file: file.path)))
+    files.sort(key=lambda file: file.path)
+    return folder, replace(project, files=tuple(files)), intent.manifest
 
 
 def with_origins(project: Project, find_origin: Callable[[str], tuple[str, str]]) -> Project:
@@ -120,13 +125,15 @@ def new(
     progress: Progress,
     decide: Decide | None = None,
     confirm: Confirm | None = None,
+    choose: Choose | None = None,
 ) -> Report:
     """Make a server project from the API description at `source`, a path or a URL.
 
     It may be a manifest as well, the path of one that names its own documents. `decide` is asked
     about each credential that the document hides; without it, only those that leave no doubt are
     taken from the environment. `confirm` is asked about each other origin that would get
-    credentials; without it, only `options.confirmed_origins` may.
+    credentials; without it, only `options.confirmed_origins` may. `choose` completes the options
+    and the target, as soon as the document has been read.
 
     Without `target` it goes to `<name>-mcp` here. The folder is written as a whole or not at all;
     every reason stands in the report's problems.
@@ -144,13 +151,26 @@ def new(
     try:
         parsed = parse_source(source, options, problems, progress)
         name = options.name or choose_server_name(parsed.api.title)
+        if choose is not None:
+            from mcpgen.pipeline.survey import take_survey
+
+            progress("measure")
+            survey = take_survey(parsed, name, first_manifest(name, "", Options()), progress)
+            options, target = choose(survey, options, target)
+            name = options.name or name
         check_server_name(name, problems)
         target = target or Path(f"{name}-mcp")
         if refuse_target(target, problems):
             return Report(problems, Outcome.USAGE, target)
         path = next(iter(vendor_document(parsed.document)))
         first = FirstManifest(
-            options.include, options.exclude, options.confirmed_origins, decide, confirm
+            options.include,
+            options.exclude,
+            options.base_url,
+            options.credentials,
+            options.confirmed_origins,
+            decide,
+            confirm,
         )
         manifest = first_manifest(name, path, options)
         inputs = Inputs(
@@ -169,7 +189,18 @@ def new(
         return Report(problems, Outcome.REJECTED, target or Path())
     source = describe_source(parsed.document, target)
     project = with_origins(project, lambda _: (source, parsed.document.etag))
-    return _write(target, project, problems, progress, options)
+    report = _write(target, project, problems, progress, options)
+    return _with_decisions(report, project, manifest.manifest, options, has_manifest=False)
+
+
+def _with_decisions(
+    report: Report, project: Project, manifest: Manifest, options: Options, *, has_manifest: bool
+) -> Report:
+    """Add what was found and decided to the report of a project that was written."""
+    from mcpgen.pipeline.decisions import Decided, explain_decisions
+
+    decided = Decided(project.plan, manifest, options, has_manifest, project.credentials)
+    return replace(report, found=project.found, decisions=explain_decisions(decided))
 
 
 def _new_from_manifest(
@@ -179,25 +210,27 @@ def _new_from_manifest(
     problems: Problems,
     progress: Progress,
 ) -> Report:
-    by_options = options.include or options.exclude or options.confirmed_origins
-    if options.name or by_options or not options.models:
+    selection = options.include or options.exclude
+    api = options.base_url or options.credentials or options.confirmed_origins
+    if options.name or selection or api or not options.models or options.code:
         problems.error(
             "manifest-decides",
             f"{source} already decides the name and the tools of the server",
             at=Location(source.as_posix()),
-            why="--name, --include, --exclude, --no-models and --confirm-origin are for a server"
-            " without a manifest",
-            help="write it in the manifest, under `server.name`, `select`, `models` and"
-            " `credential_origins` of a source",
+            why="--name, --include, --exclude, --no-models, --code, --base-url, --credential and"
+            " --confirm-origin are for a server without a manifest",
+            help="write it in the manifest, under `server.name`, `select`, `models`, `code`,"
+            " `credentials`, and `base_url` and `credential_origins` of a source",
         )
         return Report(problems, Outcome.USAGE, target or Path())
     try:
-        target, project = make_from_manifest(source, target, options, problems, progress)
+        target, project, manifest = make_from_manifest(source, target, options, problems, progress)
     except RejectedError:
         return Report(problems, Outcome.REJECTED, target or Path())
     if refuse_target(target, problems):
         return Report(problems, Outcome.USAGE, target, project.plan)
-    return _write(target, project, problems, progress, options)
+    report = _write(target, project, problems, progress, options)
+    return _with_decisions(report, project, manifest, options, has_manifest=True)
 
 
 def new_by_hand(
@@ -229,8 +262,10 @@ def first_manifest(name: str, document: str, options: Options) -> LocatedManifes
     """Return the manifest of a new server: its document, and the selection of the command line."""
     manifest = Manifest(
         server=ServerEntry(name=name),
-        sources=(SourceEntry(document=document),) if document else (),
+        sources=(SourceEntry(document=document, base_url=options.base_url),) if document else (),
         models=options.models,
+        code=options.code,
+        credentials=dict(options.credentials),
         select=(
             *(SelectRule(exclude=glob) for glob in options.exclude),
             *(SelectRule(include=glob) for glob in options.include),
@@ -246,11 +281,18 @@ def _write(
     progress: Progress,
     options: Options | None,
 ) -> Report:
-    """Write a new project; with `options` also into the up-to-date cache."""
+    """Write a new project; with `options` also into the up-to-date cache.
+
+    The tasks of `evals/` are not in the lock: no later run makes or changes them.
+    """
+    from mcpgen.pipeline.first_tasks import render_first_tasks
+
     plan = project.plan
-    progress(f"writing {target}")
+    tasks = render_first_tasks(plan)
+    progress("write")
     changes = reconcile(project.files, Earlier(), lambda _: None)
     lock = make_lock(project, changes.files)
+    changes = replace(changes, written=(*changes.written, *tasks))
     made = [folder for folder in (target, *target.parents) if not folder.exists()]
     try:
         target.mkdir(parents=True, exist_ok=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import enum
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -21,6 +23,13 @@ from mcpgen.openapi.source.urls import is_url
 from mcpgen.pipeline.commands.changelog import read_levels
 from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, StoppedError
 from mcpgen.pipeline.project.disk import report_interrupted, report_refused, report_stop
+from mcpgen.pipeline.project.evidence import (
+    SOURCE,
+    is_evidence_current,
+    read_evidence,
+    record_evidence,
+)
+from mcpgen.pipeline.project.input_hashes import ProjectFiles
 from mcpgen.pipeline.project.project_folder import read_file, require_lock
 from mcpgen.pipeline.project.sources import (
     describe_source,
@@ -77,6 +86,8 @@ class Pull(Struct, frozen=True):
     changelog: Changelog | None = None
     files: FileSet = ()
     lock_before: bytes | None = None
+    is_complete: bool = False  # every document was compared with an origin
+    is_other_origin: bool = False  # which was given, and is recorded once the files are written
     mismatches: tuple[Mismatch, ...] = ()
     documents: Mapping[str, Document] = field(default_factory=dict)  # those fetched, by path
 
@@ -137,6 +148,51 @@ def write_pull(fetched: Pull) -> Outcome:
     return Outcome.DONE
 
 
+def record_pull(fetched: Pull, *, is_written: bool) -> None:
+    """Record whether the documents still are what their origins have.
+
+    Nothing is recorded of a pull that failed, skipped a document, or compared another origin
+    without recording it.
+    """
+    is_decided = fetched.result in (PullResult.CURRENT, PullResult.CHANGED)
+    is_of_origin = is_written or not (fetched.is_other_origin and fetched.files)
+    if not (is_decided and fetched.is_complete and is_of_origin):
+        return
+    evidence = collect_evidence(fetched, is_written=is_written)
+    if fetched.result is PullResult.CURRENT:
+        evidence |= _find_pending_changes(fetched.target)
+    record_evidence(fetched.target, SOURCE, evidence, fetched.problems)
+
+
+def _find_pending_changes(target: Path) -> dict[str, Any]:
+    """Return what an earlier pull recorded of a document that nothing was generated from yet."""
+    lock = ProjectFiles(target).lock
+    before = read_evidence(target, SOURCE)
+    is_pending = lock is not None and any(each.fetched for each in lock.documents)
+    if not is_pending or before is None or not is_evidence_current(target, before):
+        return {}
+    return {name: before[name] for name in ("level", "changes", "written") if name in before}
+
+
+def collect_evidence(fetched: Pull, *, is_written: bool) -> dict[str, Any]:
+    """Return what `.mcpgen/evidence/source.json` records of a pull.
+
+    `level` is that of the changes in the tools, "" if they could not be compared.
+    """
+    found = fetched.changelog
+    is_changed = fetched.result is PullResult.CHANGED
+    level = "none" if not is_changed else "" if found is None else found.level.word
+    counts = Counter(change.level.word for change in found.changes) if found else {}
+    return {
+        "outcome": "changed" if is_changed else "unchanged",
+        "result": f"changed, tools: {level or 'unknown'}" if is_changed else "unchanged",
+        "source": fetched.source,
+        "level": level,
+        "changes": dict(sorted(counts.items())),
+        "written": is_changed and is_written,
+    }
+
+
 class _Run:
     def __init__(
         self,
@@ -162,6 +218,7 @@ class _Run:
         sources = identify_sources(self._intent, self._lock, problems)
         self._sources = {source.entry.document: source for source in sources}
         self._given = given or ""
+        self._is_complete = False
 
     def pull(self, *, accepts_other: bool) -> Pull:
         from mcpgen.pipeline.build import plan_project
@@ -171,6 +228,7 @@ class _Run:
         paths = self._choose_documents()
         if not paths:
             return self._make_report(PullResult.SKIPPED)
+        self._is_complete = len(paths) == len(self._sources)
         levels = read_levels(self._intent, self._problems)
         documents = self._fetch_documents(paths)
         if not documents:
@@ -203,7 +261,7 @@ class _Run:
         is_news = any(file.path != LOCK_FILE for file in files)
         return replace(
             self._make_report(PullResult.CHANGED if is_news else PullResult.CURRENT),
-            source=_join_origins(lock),
+            source=lock.origins,
             changelog=None if before is None else compare(before, surface_of(planned.plan), levels),
             files=files,
             lock_before=read_file(self._target, LOCK_FILE),
@@ -266,7 +324,15 @@ class _Run:
         return lock
 
     def _make_report(self, result: PullResult) -> Pull:
-        return Pull(self._problems, Outcome.DONE, self._target, result, _join_origins(self._lock))
+        return Pull(
+            self._problems,
+            Outcome.DONE,
+            self._target,
+            result,
+            self._lock.origins,
+            is_complete=self._is_complete,
+            is_other_origin=bool(self._given),
+        )
 
     def _find_origin(self, path: str) -> LockedDocument:
         return self._sources[path].origin
@@ -329,7 +395,7 @@ class _Run:
         from mcpgen.openapi.source.load import load
 
         source = self._find_source(path)
-        self._progress(f"fetching {source}")
+        self._progress(f"load {source}")
         if not is_url(source) and not Path(source).is_file():
             several = f"{self._sources[path].entry.label}=" if len(self._sources) > 1 else ""
             self._problems.error(
@@ -404,7 +470,3 @@ class _Run:
         if not self._options.force:
             raise StoppedError(Outcome.CONFLICT)
         return rescue_copy(path, on_disk, lambda copy: read_file(self._target, copy))
-
-
-def _join_origins(lock: Lock) -> str:
-    return ", ".join(each.source for each in lock.documents if each.source)

@@ -37,7 +37,7 @@ from mcpgen.pipeline.project.sources import (
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _OTHER = re.compile(r"[^a-z0-9]+")
-_FORBIDDEN = frozenset({"tool", "workflow"})  # prefixes of keys outside documents
+_FORBIDDEN = frozenset({"merged", "tool", "workflow"})  # prefixes of keys outside documents
 
 
 class SourceChange(Struct, frozen=True):
@@ -234,11 +234,10 @@ class _Run(Struct, frozen=True):
 
     def _load(self, source: str) -> Document:
         from mcpgen.openapi.source.fetch import UnreachableError
-        from mcpgen.openapi.source.load import load
+        from mcpgen.pipeline.parse import load_source
 
-        self.progress(f"reading {source}")
         try:
-            return load(source, self.problems)
+            return load_source(source, self.problems, self.progress)
         except UnreachableError:
             raise StoppedError(Outcome.FINDINGS) from None
 

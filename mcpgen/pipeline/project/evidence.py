@@ -6,22 +6,34 @@ hashes first, and ignore evidence of other inputs.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
+import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from mcpgen.emit.lockfile import LockTooNewError, LockUnreadableError, parse_lock, with_lf
-from mcpgen.emit.merge.merge import TESTS, with_block
-from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
+from mcpgen.diagnostics import Problems
+from mcpgen.emit.merge.merge import TESTS as FIGURES
+from mcpgen.emit.merge.merge import with_block
 from mcpgen.pipeline.project.disk import write_atomically
+from mcpgen.pipeline.project.input_hashes import (
+    CHECKED_INPUTS,
+    ProjectFiles,
+    find_distribution,
+    hash_inputs,
+)
 from mcpgen.pipeline.project.project_folder import read_file
 
 EVIDENCE_FOLDER = ".mcpgen/evidence"
+SOURCE = "source"
 LINT = "lint"
+TESTS = "tests"
 VALIDATE = "validate"
+LIVE = "live"
+BUNDLE = "bundle"
+PUBLISHED = "published"
 _SOURCES = "runtime_sources"
 _RUNTIME_FILES = (  # the runtime, what tests import, and what both are built on
     "mcpgen/*.py",
@@ -30,28 +42,25 @@ _RUNTIME_FILES = (  # the runtime, what tests import, and what both are built on
         for package in ("contract", "jsonschema", "runtime", "search", "testing", "text")
     ),
 )
-_GENERATED = ("src/*/_generated/**/*", "tests/generated/**/*")
-_OWN = ("src/*/*.py", "src/*/handlers/**/*", "tests/**/*", "mcpgen.tests.yaml")
+_INPUTS: Final[dict[str, tuple[str, ...]]] = {
+    SOURCE: ("document",),
+    BUNDLE: ("package",),
+    PUBLISHED: (),  # it records the version that it is about
+}
+_MOST_EARLIER: Final = 10
 
 
-def hash_inputs(target: Path) -> dict[str, str]:
-    """Say what the tests of a server depend on: hashes of its document, manifest, lock and sources.
-
-    And the version of the runtime that it runs with.
-    """
-    generated = _files(target, _GENERATED)
-    return {
-        "document": _digest(target, _documents(target)),
-        "manifest": _digest(target, [MANIFEST_FILE]),
-        "lock": _digest(target, [LOCK_FILE]),
-        "generated": _digest(target, generated),
-        "own": _digest(target, sorted(set(_files(target, _OWN)) - set(generated))),
-        "runtime": _distribution(target).version,
-    }
+def list_inputs(check: str) -> tuple[str, ...]:
+    """Return the names of the inputs that the result of a check depends on."""
+    return _INPUTS.get(check, CHECKED_INPUTS)
 
 
-def write_evidence(target: Path, check: str, evidence: Mapping[str, Any]) -> None:
-    """Write the evidence of a check, on the inputs as they are now.
+def write_evidence(
+    target: Path, check: str, evidence: Mapping[str, Any], *, now: datetime | None = None
+) -> None:
+    """Write the evidence of a check, on the inputs as they are now, whole or not at all.
+
+    Results that it replaces are kept as `earlier`, the latest first.
 
     Raises:
         OSError: the disk refused.
@@ -61,19 +70,79 @@ def write_evidence(target: Path, check: str, evidence: Mapping[str, Any]) -> Non
     whole = {
         **evidence,
         "check": check,
-        "inputs": hash_inputs(target),
+        "time": format_time(now or datetime.now(UTC)),
+        "inputs": hash_inputs(ProjectFiles(target), list_inputs(check)),
         "tools": {"mcpgen": importlib.metadata.version("mcpgen")},
+        "earlier": _list_earlier(read_evidence(target, check), evidence),
         **describe_tools(target),
     }
     text = json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    file.write_text(text, "utf-8", newline="\n")
+    write_atomically(file, _remove_paths(text, target).encode())
+
+
+def record_evidence(
+    target: Path, check: str, evidence: Mapping[str, Any], problems: Problems
+) -> None:
+    """Write evidence, and its figures in the README; note it if the disk refuses."""
+    try:
+        write_evidence(target, check, evidence)
+        if check in _FIGURES:
+            show_figures(target)
+    except OSError as error:
+        problems.note(
+            "no-evidence",
+            f"cannot write {EVIDENCE_FOLDER}/{check}.json: {error.strerror}",
+            why="`.mcpgen/evidence` records what was checked",
+            help="make the folder writable, and run the command again",
+        )
+
+
+def format_time(moment: datetime) -> str:
+    """Format a time as RFC 3339 in UTC, to the second."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _list_earlier(
+    before: Mapping[str, Any] | None, evidence: Mapping[str, Any]
+) -> list[dict[str, str]]:
+    """Return the earlier results, the latest first.
+
+    A result that was found several times in a row is listed once, with its last time.
+    """
+    if before is None:
+        return []
+    history = before.get("earlier")
+    replaced = [before, *(history if isinstance(history, list) else ())]
+    entries = [_summarize(it) for it in (evidence, *replaced) if isinstance(it, Mapping)]
+    return [
+        entry
+        for later, entry in itertools.pairwise(entries)
+        if entry.get("result") and not _is_same_result(later, entry)
+    ][:_MOST_EARLIER]
+
+
+def _summarize(evidence: Mapping[str, Any]) -> dict[str, str]:
+    members = {name: evidence.get(name) for name in ("time", "outcome", "result")}
+    return {name: value for name, value in members.items() if isinstance(value, str) and value}
+
+
+def _is_same_result(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    return all(one.get(name) == other.get(name) for name in ("outcome", "result"))
+
+
+def _remove_paths(text: str, target: Path) -> str:
+    """Return JSON text in which paths below the project are relative to it."""
+    for folder in {str(target.absolute()), str(target.resolve())}:
+        quoted = json.dumps(folder, ensure_ascii=False)[1:-1]
+        text = text.replace(f"{quoted}/", "").replace(quoted, ".")
+    return text
 
 
 def read_evidence(target: Path, check: str) -> dict[str, Any] | None:
     """Give the evidence of a check, whether it still holds or not; None where there is none."""
     try:
         evidence = json.loads(read_file(target, f"{EVIDENCE_FOLDER}/{check}.json") or b"")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return evidence if isinstance(evidence, dict) else None
 
@@ -81,7 +150,7 @@ def read_evidence(target: Path, check: str) -> dict[str, Any] | None:
 def read_results(target: Path, checks: Iterable[str]) -> dict[str, str]:
     """Say what each check found: "unknown" without evidence, "stale" if its inputs changed."""
     found = {check: read_evidence(target, check) for check in checks}
-    inputs = hash_inputs(target) if any(found.values()) else {}
+    inputs = hash_inputs(ProjectFiles(target)) if any(found.values()) else {}
     results = dict.fromkeys(found, "unknown")
     for check, evidence in found.items():
         if evidence is not None:
@@ -92,7 +161,14 @@ def read_results(target: Path, checks: Iterable[str]) -> dict[str, str]:
 
 def is_evidence_current(target: Path, evidence: Mapping[str, Any]) -> bool:
     """Whether what the evidence was found on is what lies there now."""
-    return bool(evidence.get("inputs") == hash_inputs(target))
+    names = list_inputs(str(evidence.get("check", "")))
+    return bool(evidence.get("inputs") == hash_inputs(ProjectFiles(target), names))
+
+
+def has_current_evidence(target: Path, check: str) -> bool:
+    """Return whether there is evidence of a check for the inputs as they are now."""
+    evidence = read_evidence(target, check)
+    return evidence is not None and is_evidence_current(target, evidence)
 
 
 def describe_tools(target: Path) -> dict[str, str]:
@@ -101,14 +177,14 @@ def describe_tools(target: Path) -> dict[str, str]:
     That is in a checkout under development (an editable install). They are no input: a result would
     hold for hours at most. Of a release this is empty.
     """
-    origin = json.loads(_distribution(target).read_text("direct_url.json") or "{}")
+    origin = json.loads(find_distribution(target).read_text("direct_url.json") or "{}")
     if not origin.get("dir_info", {}).get("editable"):
         return {}
     from urllib.parse import urlsplit  # for checkouts only: these cost much of a quick `check`
     from urllib.request import url2pathname
 
     checkout = Path(url2pathname(urlsplit(origin["url"]).path))
-    return {_SOURCES: _digest(checkout, _files(checkout, _RUNTIME_FILES))}
+    return {_SOURCES: _hash_runtime(checkout)}
 
 
 def has_other_sources(target: Path, evidence: Mapping[str, Any]) -> bool:
@@ -122,39 +198,11 @@ def has_other_sources(target: Path, evidence: Mapping[str, Any]) -> bool:
     return is_evidence_current(target, evidence)
 
 
-def _distribution(target: Path) -> importlib.metadata.Distribution:
-    """Find the runtime in the server's own environment, else take this one."""
-    for packages in ("lib/python3*/site-packages", "Lib/site-packages"):
-        folders = [str(folder) for folder in (target / ".venv").glob(packages)]
-        for found in importlib.metadata.distributions(name="mcpgen", path=folders):
-            return found
-    return importlib.metadata.distribution("mcpgen")
-
-
-def _documents(target: Path) -> list[str]:
-    try:
-        lock = parse_lock(read_file(target, LOCK_FILE) or b"")
-    except (LockTooNewError, LockUnreadableError):
-        return []
-    return sorted(path for document in lock.documents for path in document.sha256)
-
-
-def _files(target: Path, patterns: Iterable[str]) -> list[str]:
-    return sorted(
-        path.relative_to(target).as_posix()
-        for pattern in patterns
-        for path in target.glob(pattern)
-        if path.is_file() and "__pycache__" not in path.parts
-    )
-
-
-def _digest(target: Path, paths: Iterable[str]) -> str:
-    digest = hashlib.sha256()
-    for path in paths:
-        content = with_lf(read_file(target, path) or b"")
-        digest.update(f"{path}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()
+def _hash_runtime(checkout: Path) -> str:
+    """Hash the sources of the runtime in a checkout of mcpgen."""
+    found = (path for pattern in _RUNTIME_FILES for path in checkout.glob(pattern))
+    paths = {path.relative_to(checkout).as_posix() for path in found if path.is_file()}
+    return ProjectFiles(checkout).digest(sorted(paths))
 
 
 README_FILE = "README.md"
@@ -171,7 +219,7 @@ def show_figures(target: Path) -> tuple[str, ...]:
         return ()  # it has no such block
     found = [
         format_figures(evidence)
-        for check, format_figures in ((TESTS, format_tests), (VALIDATE, format_scores))
+        for check, format_figures in _FIGURES.items()
         if (evidence := read_evidence(target, check)) is not None
         and is_evidence_current(target, evidence)
     ]
@@ -185,7 +233,7 @@ def show_figures(target: Path) -> tuple[str, ...]:
 def set_figures(readme: bytes, shown: str) -> bytes:
     """Give a README with other figures in its block of results, if it has one."""
     try:
-        return with_block(readme.decode(), TESTS, shown).encode()
+        return with_block(readme.decode(), FIGURES, shown).encode()
     except UnicodeDecodeError:
         return readme  # in an encoding of the user's own
 
@@ -239,3 +287,9 @@ def _numbers(value: Any) -> dict[str, int]:
     """The counts among the members of what should be an object."""
     members = value.items() if isinstance(value, dict) else ()
     return {str(name): count for name, count in members if type(count) is int}
+
+
+_FIGURES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
+    TESTS: format_tests,
+    VALIDATE: format_scores,
+}

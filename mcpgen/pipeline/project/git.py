@@ -30,7 +30,7 @@ def find_commit(folder: Path, revision: str) -> str | None:
         NoRepositoryError: `folder` lies in none.
         GitUnusableError: git is not installed, or does not answer for the repository.
     """
-    if not any((each / ".git").exists() for each in (folder.resolve(), *folder.resolve().parents)):
+    if find_root(folder) is None:
         raise NoRepositoryError(f"{folder} lies in no git repository")
     _require_success(_git(folder, "rev-parse", "--git-dir"))
     # `--end-of-options`: a revision that begins with a dash is none of git's own options.
@@ -38,6 +38,36 @@ def find_commit(folder: Path, revision: str) -> str | None:
         folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
     )
     return found.stdout.decode().strip() if found.returncode == 0 else None
+
+
+def find_branch_point(folder: Path, commit: str) -> str:
+    """Return the commit where HEAD left the history of `commit`; `commit` itself if unknown.
+
+    It is unknown in a shallow clone, and if the two have no commit in common.
+    """
+    found = _git(folder, "merge-base", commit, "HEAD")
+    return found.stdout.decode().strip() if found.returncode == 0 else commit
+
+
+def find_root(folder: Path) -> Path | None:
+    """Return the root of the repository around `folder`; None if it lies in none."""
+    place = folder.resolve()
+    return next((each for each in (place, *place.parents) if (each / ".git").exists()), None)
+
+
+def list_changed_paths(folder: Path, commit: str) -> list[str]:
+    """Return the paths below `folder` that differ from a commit, or are new and not ignored.
+
+    Raises:
+        GitUnusableError: git does not answer.
+    """
+    compared = ("diff", "--no-ext-diff", "--no-renames", "--name-only", "--relative", "-z", commit)
+    listed = [
+        _require_success(_git(folder, *arguments, "--", "."))
+        for arguments in (compared, ("ls-files", "--others", "--exclude-standard", "-z"))
+    ]
+    paths = b"".join(listed).decode("utf-8", "surrogateescape").split("\0")[:-1]
+    return sorted(set(paths))
 
 
 def read_at(folder: Path, commit: str, path: str) -> bytes | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from mcpgen.changelog import Level, compare
+from mcpgen.contract.flat_bodies import gather_schema
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.lockfile import OVERRIDDEN_FILE, dump_overridden, parse_overridden
 from mcpgen.emit.reconcile import Changes
@@ -101,12 +102,15 @@ def remember(
 
 
 def without_words(tool: SurfaceTool) -> SurfaceTool:
-    """Give of a tool what an override can depend on: its arguments and its result."""
+    """Give of a tool what an override can depend on: its arguments and its result.
+
+    A handler gets the body, even if its members are arguments of the tool.
+    """
     return SurfaceTool(
         operation=tool.operation,
         title="",
         description="",
-        input_schema=tool.input_schema,
+        input_schema=gather_schema(tool.input_schema, tool.flat_body),
         output_schema=tool.output_schema,
         checked_schema=tool.checked_schema,
     )
@@ -147,7 +151,9 @@ def review(
     for key, hook in written.main_hooks.items():
         was = remembered.get(key)
         if was is not None and key in tools:
-            _tell_changed(hook, written.kinds(key), was, *tools[key], read_body, problems)
+            called, served = tools[key]
+            now = without_words(served)
+            _tell_changed(hook, written.kinds(key), was, called, now, read_body, problems)
     named = {name: tool for tool in surface.tools.values() for name in tool.aliases}
     named |= surface.tools
     for tool in written.tools:

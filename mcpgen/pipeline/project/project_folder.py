@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from mcpgen.changelog import SurfaceUnreadableError, derive_surface, is_surface_source, read_surface
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.lockfile import (
+    LeftOut,
     Lock,
     LockedFile,
     LockTooNewError,
@@ -35,6 +36,7 @@ from mcpgen.ir.file_set import (
     Owner,
     PlannedFile,
 )
+from mcpgen.ir.listing_form import ListingForm
 from mcpgen.ir.surface import SURFACE_FILE, Surface, SurfaceTool
 from mcpgen.pipeline.options import Outcome, StoppedError
 from mcpgen.pipeline.project.git import read_tree_at
@@ -99,7 +101,8 @@ def find_lock(target: Path, problems: Problems) -> FoundLock | None:
             except LockUnreadableError as error:
                 why_not = str(error)
         published = _read_published_tools(target)
-        lock = recover_lock(content, {tool.operation: name for name, tool in published.items()})
+        issued = {tool.operation: name for name, tool in published.items()}
+        lock = recover_lock(content, issued, _find_published_form(published.values()))
     except LockTooNewError as error:
         problems.error(
             "lock-too-new",
@@ -126,6 +129,23 @@ def read_published_arguments(target: Path) -> dict[str, frozenset[str]]:
         tool.operation: frozenset(tool.input_schema.get("properties", ()))
         for tool in _read_published_tools(target).values()
     }
+
+
+def read_published_members(target: Path) -> dict[str, Mapping[str, str]]:
+    """Return the arguments that are members of bodies, by operation and the name of the API."""
+    return {
+        tool.operation: tool.members
+        for tool in _read_published_tools(target).values()
+        if tool.flat_body is not None
+    }
+
+
+def _find_published_form(tools: Iterable[SurfaceTool]) -> str:
+    """Return whether bodies are "flat" or "nested" in a package; "" if it has no bodies."""
+    tools = list(tools)
+    if any(tool.flat_body is not None for tool in tools):
+        return "flat"
+    return "nested" if any("body" in tool.input_schema["properties"] for tool in tools) else ""
 
 
 def _read_published_tools(target: Path) -> Mapping[str, SurfaceTool]:
@@ -221,6 +241,11 @@ def make_lock(
         },
         overlays={path: sha256(content) for path, content in project.inputs.overlays.items()},
         arazzo={path: sha256(content) for path, content in project.inputs.arazzo.items()},
+        left_out={
+            each.operation: LeftOut(each.code, each.reason)
+            for each in (*project.plan.skipped, *project.plan.unselected)
+        },
+        listing=project.plan.form if project.plan.form != ListingForm() else None,
     )
 
 
@@ -263,7 +288,7 @@ def load_surface(target: Path) -> Surface | None:
         SurfaceUnreadableError: a file is missing, damaged or in a merge conflict.
         OSError: a file cannot be read.
     """
-    return _parse(_read_files(target))
+    return parse_surface(_read_files(target))
 
 
 def load_readable_surface(target: Path) -> Surface | None:
@@ -307,7 +332,7 @@ def load_surface_at(folder: Path, commit: str) -> Surface | None:
         SurfaceUnreadableError: a file is missing, damaged or in a merge conflict.
         GitUnusableError: git cannot supply a file.
     """
-    return _parse(read_tree_at(folder, commit, ("src", SURFACE_FILE), is_surface_file))
+    return parse_surface(read_tree_at(folder, commit, ("src", SURFACE_FILE), is_surface_file))
 
 
 def find_listing(target: Path) -> str:
@@ -322,7 +347,12 @@ def is_surface_file(path: str) -> bool:
     return path == SURFACE_FILE or is_surface_source(path)
 
 
-def _parse(files: Mapping[str, bytes]) -> Surface | None:
+def parse_surface(files: Mapping[str, bytes]) -> Surface | None:
+    """Read the surface from the files of a project, by path; None if they state none.
+
+    Raises:
+        SurfaceUnreadableError: a file is missing, damaged or in a merge conflict.
+    """
     found = derive_surface(files)
     if found is None and SURFACE_FILE in files:
         return read_surface(files[SURFACE_FILE])

@@ -9,15 +9,19 @@ from pathlib import Path
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.lockfile import Lock
 from mcpgen.ir.document import Document
-from mcpgen.ir.file_set import ANSWERS_FILE, MANIFEST_FILE
+from mcpgen.ir.file_set import ANSWERS_FILE, MANIFEST_FILE, TESTS_FILE
 from mcpgen.ir.manifest import LocatedManifest
-from mcpgen.ir.tests_file import TESTS_FILE, LocatedTests
+from mcpgen.ir.tests_file import LocatedTests
 from mcpgen.manifest.manifest import read_manifest
 from mcpgen.manifest.typed_file import read_tests
 from mcpgen.pipeline.inputs import Inputs, Published
 from mcpgen.pipeline.options import BuildOptions
 from mcpgen.pipeline.project.overrides import find_named_call_types, read_project_handlers
-from mcpgen.pipeline.project.project_folder import read_file, read_published_arguments
+from mcpgen.pipeline.project.project_folder import (
+    read_file,
+    read_published_arguments,
+    read_published_members,
+)
 from mcpgen.pipeline.project.sources import read_setting_prefixes
 from mcpgen.pipeline.render import parse_answers
 
@@ -58,7 +62,11 @@ def read_inputs(
         options,
         {**parse_answers(read_file(folder, ANSWERS_FILE)), **options.answers},
         lock or Lock(),
-        Published(read_setting_prefixes(folder), read_published_arguments(folder)),
+        Published(
+            read_setting_prefixes(folder),
+            read_published_arguments(folder),
+            read_published_members(folder),
+        ),
         bool(read_project_handlers(folder, Problems()).asking),  # its problems come with overrides
         find_named_call_types(folder),
         documents or {},

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, Final, NoReturn
 
 from msgspec import Struct
 
@@ -27,6 +27,10 @@ from mcpgen.pipeline.project.project_folder import (
     require_surface,
 )
 
+UNKNOWN_REVISION_HELP: Final = (
+    "name a branch, a tag or a commit; in CI, fetch it first"
+    " (`git fetch origin main`, or `fetch-depth: 0`)"
+)
 _VERSION = re.compile(r'^__version__ = "([^"\\]*)"', re.MULTILINE)
 
 ReadFile = Callable[[str], bytes | None]
@@ -96,17 +100,37 @@ def read_last_surface(target: Path, problems: Problems) -> Surface | None:
         return None
 
 
+class ProjectNames(Struct, frozen=True):
+    """What `pyproject.toml` leads to; "" where it does not."""
+
+    name: str = ""
+    version: str = ""
+
+
 def find_package_version(read: ReadFile) -> str:
-    """Give the version of a project's package; "" where `pyproject.toml` does not lead to it."""
+    """Return the version of a project's package; "" if `pyproject.toml` does not lead to it."""
+    return read_project_names(read).version
+
+
+def read_project_names(read: ReadFile) -> ProjectNames:
+    """Read the name and the version of a project's package."""
     try:
         settings = tomllib.loads((read("pyproject.toml") or b"").decode())
-        stated = settings.get("project", {}).get("version")
-        if isinstance(stated, str):
-            return stated
-        found = _VERSION.search(
-            (read(settings["tool"]["hatch"]["version"]["path"]) or b"").decode()
-        )
+        project = settings.get("project", {})
+        name, version = project.get("name", ""), project.get("version")
+        if not isinstance(version, str):
+            version = _find_version(read, settings)
     except (ValueError, KeyError, TypeError, AttributeError):
+        return ProjectNames()
+    return ProjectNames(name if isinstance(name, str) else "", version)
+
+
+def _find_version(read: ReadFile, settings: Mapping[str, Any]) -> str:
+    """Return the version in the module that hatch reads it from."""
+    try:
+        path = settings["tool"]["hatch"]["version"]["path"]
+        found = _VERSION.search((read(path) or b"").decode())
+    except (ValueError, KeyError, TypeError):
         return ""
     return found[1] if found else ""
 
@@ -164,8 +188,7 @@ def _read_at_revision(target: Path, revision: str, problems: Problems) -> Earlie
             "against",
             f"`{revision}` is not a file, a folder or a git revision",
             why=why,
-            help="name a branch, a tag or a commit; in CI, fetch it first"
-            " (`git fetch origin main`, or `fetch-depth: 0`)",
+            help=UNKNOWN_REVISION_HELP,
         )
         raise StoppedError(Outcome.USAGE)
     if found is None:

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
-from mcpgen.emit.merge.merge import TESTS
 from mcpgen.ir.file_set import MANIFEST_FILE
 from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings
-from mcpgen.pipeline.project.evidence import VALIDATE, read_results
+from mcpgen.pipeline.project.evidence import TESTS, VALIDATE, read_results
+from mcpgen.pipeline.project.input_hashes import ProjectFiles
 from mcpgen.pipeline.project.project_folder import read_file
+from mcpgen.pipeline.project.surfaces import read_project_names
 
-_VERSION = re.compile(r'^__version__ = "([^"\\]*)"', re.MULTILINE)
+_CONTRACT = re.compile(r"src/[^/]*/_generated/contract\.json")
 
 
 class ServerFacts(Struct, frozen=True):
     """What a generated server is, in figures. "" and None: its folder does not say."""
 
     api: str = ""
+    name: str = ""  # of the distribution: "petstore-mcp"
     version: str = ""
     tools: int | None = None  # made from the document
+    listed: int | None = None  # those that clients see: search tools may replace the others
     tokens: int | None = None  # about what listing them costs
     tests: str = "unknown"  # what the evidence of their last run says
     score: str = "unknown"  # the same of `mcpgen validate`
@@ -83,47 +85,63 @@ def find_editor_schema(target: Path) -> str:
     return ""
 
 
+class _Contract(Struct, frozen=True):
+    """The members of a contract that the figures need."""
+
+    title: str = ""
+    groups: tuple[str, ...] = ()
+
+
 def read_server_facts(target: Path) -> ServerFacts:
-    """Read what the generated server at `target` is."""
-    contracts = sorted(target.glob("src/*/_generated/contract.json"))
+    """Read what the generated server at `target` is, and what its evidence says."""
+    results = read_results(target, (TESTS, VALIDATE))
+    facts = read_package_facts(ProjectFiles(target))
+    return replace(facts, tests=results[TESTS], score=results[VALIDATE])
+
+
+def read_package_facts(files: ProjectFiles) -> ServerFacts:
+    """Read what a generated server is from its package, without evidence.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    contracts = [path for path in files.generated if _CONTRACT.fullmatch(path)]
     if len(contracts) != 1:
         return ServerFacts()
-    contract = _read_json(contracts[0])
-    has_api = bool(contract.get("groups"))
-    tools = _read_tools(contracts[0].parent, "listing") or []
-    found = _read_tools(contracts[0].parent, "search_listing")
+    folder = contracts[0].rpartition("/")[0]
+    try:
+        contract = msgspec.json.decode(files.read(contracts[0]) or b"", type=_Contract)
+    except (msgspec.DecodeError, RecursionError):
+        contract = _Contract()
+    tools = _read_tools(files, f"{folder}/listing") or []
+    found = _read_tools(files, f"{folder}/search_listing")
     listed = tools if found is None else found
-    init = (read_file(contracts[0].parents[1], "__init__.py") or b"").decode("utf-8", "replace")
-    version = _VERSION.search(init)
-    results = read_results(target, (TESTS, VALIDATE))
+    project = read_project_names(files.read)
     return ServerFacts(
-        api=str(contract.get("title", "")),
-        version=version[1] if version else "",
-        tools=len(tools) if has_api else None,
-        tokens=sum(-(-len(tool) // 4) for tool in listed) if has_api else None,
-        tests=results[TESTS],
-        score=results[VALIDATE],
+        api=contract.title,
+        name=project.name,
+        version=project.version,
+        tools=len(tools) if contract.groups else None,
+        listed=len(listed) if contract.groups else None,
+        tokens=sum(-(-len(tool) // 4) for tool in listed) if contract.groups else None,
     )
 
 
-def _read_tools(folder: Path, name: str) -> list[bytes] | None:
-    """Read a prepared list of tools, each as compact JSON; None if there is none."""
-    content = read_file(folder, f"{name}.json")
+def _read_tools(files: ProjectFiles, path: str) -> list[bytes] | None:
+    """Read a prepared list of tools, each as compact JSON; None if there is none.
+
+    Between the tokens of the list, mcpgen writes line ends and tabs only, which JSON strings cannot
+    contain.
+    """
+    content = files.read(f"{path}.json")
     if content is None:  # an earlier mcpgen wrote JSON Lines
-        lines = read_file(folder, f"{name}.jsonl")
+        lines = files.read(f"{path}.jsonl")
         return None if lines is None else lines.splitlines()
     try:
-        return [msgspec.json.encode(tool) for tool in msgspec.json.decode(content, type=list)]
-    except msgspec.DecodeError:
+        tools = msgspec.json.decode(content, type=list[msgspec.Raw])
+        return [bytes(tool).translate(None, b"\r\n\t") for tool in tools]
+    except (msgspec.DecodeError, RecursionError):
         return []
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

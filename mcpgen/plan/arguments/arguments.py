@@ -36,6 +36,7 @@ from mcpgen.plan.schemas.input_profile import FILE_IN_WORDS
 from mcpgen.plan.schemas.types import Types
 from mcpgen.plan.tools.descriptions import prefix_wire_name
 from mcpgen.text.media_types import essence_of
+from mcpgen.text.prose import end_sentence
 
 BODY, CONTENT_TYPE = "body", "content_type"
 RELATED = "multipart/related"
@@ -87,7 +88,10 @@ def _plan_parameter(parameter: Parameter, name: str, types: Types, hint: str) ->
     argument = Argument(
         name, to_identifier(name), *parameter.wire_place, parameter.required, annotation, whole
     )
-    return ListedArgument(argument, _describe_schema(whole, told, parameter.deprecated))
+    listed = _describe_schema(whole, told, parameter.deprecated)
+    if parameter.examples and isinstance(listed, dict):
+        listed = {**listed, "examples": list(parameter.examples)}
+    return ListedArgument(argument, listed)
 
 
 def _forbid_empty(parameter: Parameter, types: Types) -> JsonSchema:
@@ -242,7 +246,10 @@ def _plan_body(adjusted: OverriddenOperation, types: Types, hint: str) -> list[L
     shown = [schema for schema in schemas if not structured or schema in structured]
     whole = _join_schemas(schemas)
     argument = Argument(BODY, to_identifier(BODY), "body", "", body.required, annotation, whole)
-    listed = _describe_schema(_join_schemas(shown), body.description, is_deprecated=False)
+    description = body.description
+    if description and shown == [_FILE]:
+        description = f"{end_sentence(description)} {FILE_IN_WORDS}"
+    listed = _describe_schema(_join_schemas(shown), description, is_deprecated=False)
     found = [ListedArgument(argument, listed, says_less=len(shown) < len(schemas))]
     if len(media_types) > 1 or is_range(media_types[0].media_type):
         found.append(_plan_content_type(media_types))
@@ -271,7 +278,7 @@ def body_schema(item: MediaType, shape_of: ShapeOf) -> JsonSchema:
         keywords = _select_text_keywords(item.schema, shape_of)
         return {"type": "string", **keywords, "description": f"Text of type `{item.media_type}`."}
     if kind is Kind.BINARY:
-        return {"type": "string", "description": FILE_IN_WORDS}
+        return _FILE
     if kind is Kind.LINES:
         line = item.item_schema if item.item_schema is not None else item.schema
         is_list = isinstance(line, dict) and line.get("type") == "array"
@@ -291,6 +298,7 @@ def _select_text_keywords(schema: JsonSchema | None, shape_of: ShapeOf) -> JsonO
     return {keyword: shape.keywords[keyword] for keyword in _OF_TEXTS if keyword in shape.keywords}
 
 
+_FILE: JsonObject = {"type": "string", "description": FILE_IN_WORDS}
 _OF_TEXTS = ("enum", "examples", "maxLength", "minLength", "pattern")
 
 

@@ -45,6 +45,7 @@ def plan_environment(
     *,
     takes_files: bool,
     has_toolsets: bool = False,
+    has_handles: bool = False,
     asks_users: bool = False,
 ) -> tuple[EnvironmentVariable, ...]:
     """Return the environment variables that a server of these operations reads."""
@@ -59,6 +60,7 @@ def plan_environment(
         "requests": bool(operations),
         "files": takes_files,
         "toolsets": has_toolsets,
+        "handles": has_handles,
         "questions": asks_users or has_accounts,
         "exchange": _takes_credentials_from("exchange", api, operations),
         "user": has_accounts,

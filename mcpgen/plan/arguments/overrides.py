@@ -83,7 +83,9 @@ def find_argument_places(operation: Operation, shapes: Shapes) -> dict[str, Wire
 def name_arguments(operation: Operation) -> dict[WirePlace, str]:
     """Return the usual name of the argument of each parameter, by place."""
     return assign_argument_names(
-        [it.wire_place for it in operation.parameters], operation.published_arguments
+        [it.wire_place for it in operation.parameters],
+        operation.published_arguments,
+        [*operation.published_members.values()],
     )
 
 
@@ -122,20 +124,16 @@ def _apply_names(
     at: Callable[[str], Location],
 ) -> OverriddenOperation:
     """Apply the argument names of the manifest, and check that they are unique."""
-    names = {
-        places[name]: wish.name
-        for name, wish in entry.parameters.items()
-        if wish.name and places[name][0] != "body"
-    }
+    names = {places[name]: wish.name for name, wish in entry.parameters.items() if wish.name}
     others = {name for name, place in places.items() if place not in names} | _RESERVED
     for name, wish in entry.parameters.items():
         taken = wish.name in others or list(names.values()).count(wish.name) > 1
-        if wish.name and (taken or places[name][0] == "body"):
+        if wish.name and taken:
             raise OperationRefusedError(
                 "parameter-name",
                 f"the argument `{name}` of `{adjusted.sent.key}` cannot be called `{wish.name}`",
                 at(name),
-                "give it a name of its own" if taken else "a property of the body keeps its name",
+                "give it a name of its own",
             )
     return replace(adjusted, names=names)
 

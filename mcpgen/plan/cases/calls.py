@@ -22,6 +22,7 @@ from mcpgen.plan.arguments.arguments import body_schema
 from mcpgen.plan.arguments.input_refs import extract_arguments
 from mcpgen.plan.arguments.media_types import STRUCTURED, Kind, classify_body, is_range
 from mcpgen.plan.cases.travelling import (
+    drop_shared_elements,
     has_empty,
     has_null,
     is_mistaken_for_others,
@@ -91,6 +92,13 @@ class Call(Struct):
             self.request["querystring"] = value
         else:
             self.request[parameter.location][parameter.name] = value
+
+    def leave_out(self, tool: ToolPlan, other: Call) -> list[str]:
+        """Return the members of a flat body that `other` sends, and this call does not."""
+        if tool.flat_body is None or "body" not in self.request:
+            return []
+        members = tool.flat_body.members.keys()
+        return [it for it in other.arguments if it in members and it not in self.arguments]
 
     def beyond(self, other: Call) -> Call:
         """Return the arguments and the parts of the request that `other` does not have."""
@@ -254,6 +262,8 @@ class Calls:
         if isinstance(value, dict):
             settings = {name: item for name, item in fixed.items() if item.setting}
             value = {**value, **{name: self.settings.value(it) for name, it in settings.items()}}
+        if tool.flat_body is not None and not (value or tool.flat_body.required):
+            return  # no argument says that there is one
         media_type = _choose_from_range(chosen.media_type)
         if chosen is not tool.body[0] or media_type != chosen.media_type:
             call.arguments[names["content_type"]] = media_type
@@ -267,8 +277,24 @@ class Calls:
             absent = {*fixed, *left_out}
             given = {name: member for name, member in value.items() if name not in absent}
         is_needed = any(it.location == "body" and it.default is UNSET for it in tool.arguments)
-        if given or is_needed:
+        if tool.flat_body is not None:
+            call.arguments |= self.spread_body(tool, given)
+        elif given or is_needed:
             call.arguments[names["body"]] = self.rename_members(tool, names["body"], given)
+
+    def spread_body(self, tool: ToolPlan, body: JsonValue) -> JsonObject:
+        """Return the arguments of a tool with a flat body that send `body`.
+
+        Raises:
+            CannotSampleError: there are none.
+        """
+        flat = tool.flat_body
+        if flat is None or body == {}:
+            return {}
+        found = flat.spread({flat.argument: self.rename_members(tool, flat.argument, body)})
+        if found is None:
+            raise CannotSampleError("the body has members that are no arguments")
+        return found
 
     def body(self, media_type: MediaType, which: Which) -> JsonValue:
         """Return a value that a body of this media type can carry unchanged.
@@ -305,13 +331,19 @@ class Calls:
         )
 
     def _make_xml_body(self, schema: JsonSchema, which: Which) -> JsonValue:
-        """Return a value that XML can carry unchanged: without empty lists and null."""
+        """Return a value that XML can carry unchanged: without empty lists, null and ambiguity."""
         wishes: tuple[Which, ...] = (which, "example", "largest", "smallest")
         for wish in wishes:
             value = self._drop_empty(self.sent.sample(schema, wish, seed="body"), schema)
-            if value and not has_empty(value) and not has_null(value):
-                return value
-        raise CannotSampleError("no body found that XML can carry: one without what is empty")
+            distinct = drop_shared_elements(value, schema, self._schemas)
+            if distinct != value and not self.sent.checker(schema)(distinct):
+                continue
+            if distinct and not has_empty(distinct) and not has_null(distinct):
+                return distinct
+        raise CannotSampleError(
+            "no body found that XML can carry: one without what is empty, whose members are"
+            " different elements"
+        )
 
     def _make_text_body(self, media_type: MediaType, which: Which) -> JsonValue:
         schema = self.body_schema(media_type)

@@ -20,6 +20,7 @@ from mcpgen.plan.cases.calls import (
     get_schema,
 )
 from mcpgen.plan.cases.pages import make_pages
+from mcpgen.plan.cases.parts import make_parts
 from mcpgen.plan.cases.refusals import MOST_REFUSALS, Refusals
 from mcpgen.plan.cases.variations import Variations
 from mcpgen.plan.schemas.tool_schema import list_response_schemas
@@ -67,6 +68,7 @@ class _Making:
     """Generation of the entries of one server."""
 
     def __init__(self, plan: ServerPlan) -> None:
+        self._limits = plan.limits
         self._calls = Calls(plan)
         self._variations = Variations(self._calls)
         self._refusals = Refusals(self._calls)
@@ -93,7 +95,7 @@ class _Making:
             untested.append({"what": "result", "why": f"no sample of the response: {reason}"})
         elif tool.policies.poll is not None:
             entry["reply"] = self._make_awaited_reply(tool.operation, tool.policies.poll)
-        entry |= _describe_policies(tool.policies)
+        entry |= _describe_policies(tool.policies, self._limits)
         if tool.idempotency_header:
             entry["has_key"] = True
         try:
@@ -106,6 +108,7 @@ class _Making:
             entry["calls"] = list(self._iterate_calls(tool, smallest, fullest))
             entry["refused"] = self._collect_refusals(tool, smallest, fullest, untested)
             entry |= self._make_pages(tool, smallest, untested)
+            entry["parts"] = [] if tool.policies.poll is not None else make_parts(tool)
             entry["failures"] = list(_iterate_failures(tool))
             if used := choose_requirement(tool.operation):
                 entry["variables"] = _collect_variables(used, self._configured)
@@ -135,22 +138,24 @@ class _Making:
     def _make_example(self, tool: ToolPlan, smallest: Call) -> Call | None:
         """Return a call with the document's examples, or else with typical values.
 
-        It is without what `smallest` has as well; None if that is all.
+        None if it is `smallest`.
         """
         try:
             example = self._calls.call(tool, "example")
         except CannotSampleError:
             return None
-        return example.beyond(smallest) if example.arguments != smallest.arguments else None
+        return example if example.arguments != smallest.arguments else None
 
     def _iterate_calls(self, tool: ToolPlan, smallest: Call, fullest: Call) -> Iterator[JsonObject]:
         yield _format_call(SMALLEST_CALL, smallest)
         if fullest.arguments != smallest.arguments:
-            yield _format_call("largest arguments", fullest.beyond(smallest))
+            left_out = fullest.leave_out(tool, smallest)
+            yield _format_call("largest arguments", fullest.beyond(smallest), left_out)
         if (example := self._make_example(tool, smallest)) is not None:
-            yield _format_call(EXAMPLE_CALL, example)
+            left_out = example.leave_out(tool, smallest)
+            yield _format_call(EXAMPLE_CALL, example.beyond(smallest), left_out)
         for what, call in self._variations.of(tool, fullest):
-            yield _format_call(what, call)
+            yield _format_call(what, call, call.leave_out(tool, smallest))
 
     def _collect_refusals(
         self, tool: ToolPlan, smallest: Call, fullest: Call, untested: list[JsonObject]
@@ -238,26 +243,31 @@ def _collect_variables(schemes: Sequence[str], variables: Mapping[str, Sequence[
     return list(dict.fromkeys(name for scheme in schemes for name in variables.get(scheme, ())))
 
 
-def _describe_policies(policies: ResultPolicies) -> JsonObject:
-    """Return the attempts, the timeout and the limits of results of a tool, if it has any."""
+def _describe_policies(policies: ResultPolicies, limits: Mapping[str, float]) -> JsonObject:
+    """Return the attempts, the timeout and the limits of results of a tool, if it has any.
+
+    `limits` are other defaults of the server, by name.
+    """
     kept = {
         "select": dict(policies.select) or None,
         "max_items": policies.max_items,
         "max_bytes": policies.max_bytes,
     }
+    attempts, timeout = policies.attempts, policies.timeout_seconds
     entry = {
-        "attempts": policies.attempts,
-        "timeout_seconds": policies.timeout_seconds,
+        "attempts": limits.get("max_attempts") if attempts is None else attempts,
+        "timeout_seconds": limits.get("timeout_seconds") if timeout is None else timeout,
         "kept": {name: bound for name, bound in kept.items() if bound is not None} or None,
     }
     return {name: value for name, value in entry.items() if value is not None}
 
 
-def _format_call(what: str, call: Call) -> JsonObject:
+def _format_call(what: str, call: Call, left_out: Sequence[str] = ()) -> JsonObject:
     request = {
         place: value for place, value in call.request.items() if place not in PLACES or value
     }
-    return {"what": what, "arguments": call.arguments, "request": request}
+    entry: JsonObject = {"what": what, "arguments": call.arguments, "request": request}
+    return {**entry, "without": [*left_out]} if left_out else entry
 
 
 def _iterate_failures(tool: ToolPlan) -> Iterator[str]:

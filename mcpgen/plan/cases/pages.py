@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import TypeAlias
 
+from mcpgen.contract.page_names import CURSORS, OFFSETS, OTHER_CURSORS, PAGES, fold
 from mcpgen.ir.tool_plan import Pagination, ToolPlan
 from mcpgen.jsonschema.samples import CannotSampleError, Which
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
@@ -18,26 +19,31 @@ _MOST_ITEMS = 10
 _SCALARS = ({"string"}, {"integer"})
 _NAMES_IN_LINKS = ("page", "cursor", "after", "offset", "page_token", "since")
 
+_NAMES_IN_URLS = PAGES | OFFSETS | OTHER_CURSORS | CURSORS.keys()  # folded
+
 _Step: TypeAlias = tuple[JsonObject, JsonObject]
-"""The query parameters that a request adds to the smallest one, and the reply: a page."""
+"""What a request sends beside the smallest one (of the query or the body), and the page."""
 
 
 def make_pages(tool: ToolPlan, smallest: Call, calls: Calls) -> JsonObject | None:
     """Return the `pages` of an entry: two with items, and the end of the list.
 
-    None if the tool has no pages.
+    None if the tool has no pages, or only assumed ones: the document does not describe them.
 
     Raises:
         CannotSampleError: no valid pages were generated.
     """
-    if tool.pagination is None:
+    rule = tool.pagination
+    if rule is None or rule.is_assumed:
         return None
-    steps = list(_Making(tool, tool.pagination, smallest, calls).steps())
+    making = _Making(tool, rule, smallest, calls)
+    steps = list(making.steps())
     return {
         "argument": ARGUMENT,
-        "items": tool.pagination.items,
+        "items": rule.items,
+        **({"within": list(rule.within)} if rule.within else {}),
         "replies": [reply for _, reply in steps],
-        "requests": [{"query": query} if query else {} for query, _ in steps],
+        "requests": [making.describe_request(sent) if sent else {} for sent, _ in steps],
     }
 
 
@@ -48,17 +54,23 @@ class _Making:
         self._tool = tool
         self._rule = rule
         self._calls = calls
-        self._query: JsonObject = smallest.request["query"]
+        self._smallest = smallest.request
+        self._sent: JsonObject = smallest.request["query"]
+        if rule.body:
+            body = smallest.request.get("body", {})
+            for name in rule.body[:-1]:
+                body = body.get(name) or {}
+            self._sent = body
         (self._schema,), _ = list_response_schemas(tool.operation)
-        size = self._query.get(rule.size)
+        size = self._sent.get(rule.size)
         enough = 2 if rule.kind == "offset" else 1  # one more would be another page
         self._count = size if isinstance(size, int) else enough
         if self._count > _MOST_ITEMS:
             raise CannotSampleError(f"a page of {self._count} items is too long for a case")
+        self._place = (*rule.within, rule.items) if rule.items else ()
         wanted: JsonSchema = {"type": "array", "minItems": self._count}
-        if rule.items:
-            properties = {rule.items: wanted}
-            wanted = {"type": "object", "properties": properties, "required": [rule.items]}
+        for name in reversed(self._place):
+            wanted = {"type": "object", "properties": {name: wanted}, "required": [name]}
         self._pages = self._sample_pages({"allOf": [self._schema, wanted]})
 
     def _sample_pages(self, schema: JsonSchema) -> tuple[JsonValue, JsonValue]:
@@ -69,10 +81,22 @@ class _Making:
 
         wish: Which = "smallest"
         first = sample(wish, 0)
-        if not any(first[self._rule.items] if self._rule.items else first):
+        if not any(_find(first, self._place)):
             wish = "example"
             first = sample(wish, 0)
         return first, sample(wish, 1)
+
+    def describe_request(self, sent: JsonObject) -> JsonObject:
+        """Return the parts of a request that differ from the smallest one."""
+        if not self._rule.body:
+            return {"query": sent}
+        body = deepcopy(self._smallest.get("body", {}))
+        holder = body
+        for name in self._rule.body[:-1]:
+            holder = holder.setdefault(name, {})
+        holder |= sent
+        usual = {"content_type": self._tool.body[0].media_type}
+        return {"body": body, **({} if "body" in self._smallest else usual)}
 
     def steps(self) -> Iterator[_Step]:
         """Yield two pages with their requests, and the empty page at the end if there is one."""
@@ -80,6 +104,8 @@ class _Making:
             yield from self._iterate_linked()
         elif self._rule.kind in ("page", "offset"):
             yield from self._iterate_counted()
+        elif not self._rule.parameter:
+            yield from self._iterate_by_url()
         else:
             yield from self._iterate_by_cursor()
 
@@ -88,11 +114,21 @@ class _Making:
         yield {}, {"link": moved, "body": self._copy_page(0)}
         yield moved, {"body": self._copy_page(1)}
 
-    def _choose_link_query(self) -> JsonObject:
+    def _iterate_by_url(self) -> Iterator[_Step]:
+        moved = self._choose_link_query(lambda name: fold(name) in _NAMES_IN_URLS)
+        if not moved:
+            raise CannotSampleError("no parameter is known to be in the URL of the next page")
+        last = self._make_last_page()
+        yield {}, {"link": moved, "link_at": list(self._rule.cursor), "body": self._copy_page(0)}
+        yield moved, {"body": last}
+
+    def _choose_link_query(
+        self, leads: Callable[[str], bool] = _NAMES_IN_LINKS.__contains__
+    ) -> JsonObject:
         """Return the query parameters of the link to the next page: a known one, or none."""
         for parameter in self._tool.operation.parameters:
-            is_free = parameter.location == "query" and parameter.name not in self._query
-            leads_on = parameter.name in _NAMES_IN_LINKS
+            is_free = parameter.location == "query" and parameter.name not in self._sent
+            leads_on = leads(parameter.name)
             schema = parameter.schema
             if is_free and leads_on and set(self._calls.shapes.of(schema).types) in _SCALARS:
                 value = self._choose_later_value(schema)
@@ -116,7 +152,7 @@ class _Making:
 
     def _iterate_counted(self) -> Iterator[_Step]:
         step = self._count if self._rule.kind == "offset" else 1
-        first = self._query.get(self._rule.parameter, self._rule.first)
+        first = self._sent.get(self._rule.parameter, self._rule.first)
         schema = self._find_parameter_schema()
         for number in range(3):
             at = first + number * step
@@ -127,23 +163,23 @@ class _Making:
             yield asked, {"body": page}
 
     def _iterate_by_cursor(self) -> Iterator[_Step]:
-        taken = self._query.get(self._rule.parameter)
+        taken = self._sent.get(self._rule.parameter)
         values = self._iterate_values(self._find_parameter_schema())
         cursor = next((value for value in values if value != taken), None)
         if not isinstance(cursor, str | int) or isinstance(cursor, bool):
             raise CannotSampleError(f"`{self._rule.parameter}` has no second value")
         page = self._copy_page(0)
-        if self._rule.kind == "cursor":
-            _put(page, self._rule.cursor, cursor)
+        if self._rule.kind == "last_item":
+            _find(page, self._place)[-1]["id"] = cursor
         else:
-            page[self._rule.items][-1]["id"] = cursor
+            _put(page, self._rule.cursor, cursor)
         yield {}, {"body": self._mark_more(page, goes_on=True)}
         yield {self._rule.parameter: cursor}, {"body": self._make_last_page()}
 
     def _make_last_page(self) -> JsonValue:
         """Return the last page, marked as such if its schema allows that."""
         page = self._copy_page(1)
-        if self._rule.kind == "cursor" and not self._rule.more:
+        if self._rule.kind != "last_item" and not self._rule.more:
             for end in (None, ""):
                 _put(page, self._rule.cursor, end)
                 if self._is_valid(page):
@@ -157,6 +193,11 @@ class _Making:
         return self._check(page)
 
     def _find_parameter_schema(self) -> JsonSchema:
+        if self._rule.body:
+            schema = self._calls.body_schema(self._tool.body[0])
+            for name in self._rule.body:
+                schema = self._calls.shapes.of(schema).keywords["properties"][name]
+            return schema
         return next(
             parameter.schema
             for parameter in self._tool.operation.parameters
@@ -167,9 +208,10 @@ class _Making:
         return deepcopy(self._pages[number])  # samples are shared
 
     def _make_empty_page(self) -> JsonValue:
-        page: JsonValue = []
-        if self._rule.items:
-            page = {**self._copy_page(1), self._rule.items: []}
+        if not self._place:
+            return self._check([])
+        page = self._copy_page(1)
+        _put(page, self._place, [])
         return self._check(page)
 
     def _check(self, page: JsonValue) -> JsonValue:
@@ -180,6 +222,12 @@ class _Making:
 
     def _is_valid(self, page: JsonValue) -> bool:
         return self._calls.answered.checker(self._schema)(page)
+
+
+def _find(page: JsonValue, path: tuple[str, ...]) -> JsonValue:
+    for name in path:
+        page = page[name]
+    return page
 
 
 def _put(page: JsonObject, path: tuple[str, ...], value: JsonValue) -> None:

@@ -8,15 +8,18 @@ from typing import TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
+from mcpgen.contract.flat_bodies import FlatBody
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.references import find_reference
+from mcpgen.jsonschema.samples import CannotSampleError
 from mcpgen.jsonschema.schemas import find_json_type
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.overrides import make_members_optional
 from mcpgen.plan.cases.calls import Call, Calls
+from mcpgen.plan.cases.parts import iterate_refused_parts
 from mcpgen.plan.cases.travelling import travels
-from mcpgen.text.json_pointer import json_pointer
+from mcpgen.text.json_pointer import json_pointer, pointer_tokens
 
 _MAX_DEPTH = 6
 _LONGEST_TEXT = 2000
@@ -181,6 +184,7 @@ _BREAKING: dict[str, Callable[..., list[JsonValue]]] = {
 MOST_REFUSALS = 60
 """How many rules of one tool are tried; those that come after, deep inside a body, are counted."""
 
+_WHOLE_BODY = "the request body"  # as in the server's messages
 _UNKNOWN_ARGUMENT = "no_such_argument"
 _NEVER_REFUSED = frozenset({"format", "type"})  # most formats only describe; a choice allows types
 
@@ -207,10 +211,14 @@ class Refusals:
                 "says": _UNKNOWN_ARGUMENT,
             }
         ]
+        found += iterate_refused_parts(tool)
         found += _iterate_missing(tool, smallest)
         unbroken: list[str] = []
         for given in self._iterate_arguments(tool, fullest):
-            found += self._iterate_refused(tool, given, unbroken)
+            if tool.flat_body is not None and given.name == tool.flat_body.argument:
+                found += self._iterate_refused_members(tool, given, smallest, unbroken)
+            else:
+                found += self._iterate_refused(tool, given, unbroken)
         return found, unbroken
 
     def _iterate_arguments(self, tool: ToolPlan, call: Call) -> Iterator[_Given]:
@@ -224,8 +232,9 @@ class Refusals:
             if name in call.arguments and parameter.name in sent:
                 value = sent[parameter.name]
                 yield _Given(name, value, [parameter.schema], partial(travels, parameter))
-        body = names.get(("body", ""))
-        if body in call.arguments and "body" in call.request:
+        body = names.get(("body", ""), "")
+        has_body = body in call.arguments or tool.flat_body is not None
+        if has_body and "body" in call.request:
             schemas = [
                 make_members_optional(self._calls.body_schema(item), tool.members, self._shapes.of)
                 for item in tool.body
@@ -245,6 +254,30 @@ class Refusals:
                 }
             elif rule not in _NEVER_REFUSED:
                 unbroken.append(f"`{rule}` of `/{given.name}{place}`")
+
+    def _iterate_refused_members(
+        self, tool: ToolPlan, given: _Given, smallest: Call, unbroken: list[str]
+    ) -> Iterator[JsonObject]:
+        """Yield the refusals of a flat body; some rules no arguments can break."""
+        flat = tool.flat_body
+        if flat is None:
+            return
+        for (place, rule), value in self._find_breaking_values(tool, given).items():
+            path = _locate_member(tool, flat, place)
+            named = f"`{json_pointer(path)}`" if path else _WHOLE_BODY
+            if value is UNSET:
+                unbroken += [f"`{rule}` of {named}"] if rule not in _NEVER_REFUSED else []
+                continue
+            try:
+                call = Call(self._calls.spread_body(tool, value), {"body": value})
+            except CannotSampleError:
+                continue
+            if not (call.arguments or flat.required):
+                continue  # no body is sent then
+            entry: JsonObject = {"what": f"{named} breaks `{rule}`", "arguments": call.arguments}
+            if left_out := call.leave_out(tool, smallest):
+                entry["without"] = left_out
+            yield {**entry, "says": json_pointer(path[:1]) or _WHOLE_BODY}
 
     def _find_breaking_values(
         self, tool: ToolPlan, given: _Given
@@ -273,6 +306,13 @@ class Refusals:
         return broken
 
 
+def _locate_member(tool: ToolPlan, flat: FlatBody, place: str) -> tuple[str | int, ...]:
+    """Return where a place in the body is in the arguments; () for the body itself."""
+    offered = {wire: name for name, wire in tool.wire_names.items()}
+    tokens = pointer_tokens(place)
+    return flat.locate((flat.argument, *(offered.get(it, it) for it in tokens[:1]), *tokens[1:]))
+
+
 class _Given(Struct, frozen=True):
     """An argument of a call."""
 
@@ -288,6 +328,8 @@ def _iterate_missing(tool: ToolPlan, smallest: Call) -> Iterator[JsonObject]:
     required = {(item.location, item.name) for item in tool.operation.parameters if item.required}
     required |= {("body", "")} if body is not None and body.required else set()
     for item in tool.arguments:
+        if tool.flat_body is not None and item.location == "body":
+            continue  # its members are refused
         is_needed = (item.location, item.wire_name) in required
         if is_needed and item.default is UNSET and item.name in smallest.arguments:
             yield {

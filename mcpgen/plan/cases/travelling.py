@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from mcpgen.ir.api import Operation, Parameter
+from mcpgen.jsonschema.references import iterate_parts
 from mcpgen.jsonschema.schemas import Schemas
-from mcpgen.jsonschema.types import JsonValue
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.media_types import is_json
 
 _DELIMITERS = {"spaceDelimited": " ", "tabDelimited": "\t", "pipeDelimited": "|"}
@@ -47,12 +48,22 @@ def is_mistaken_for_others(
     if not (_is_spread(parameter) and isinstance(value, dict)):
         return False
     others: set[str] = set()
+    is_first = True
     for other in operation.parameters:
-        if other is not parameter and other.location == parameter.location:
+        if other is parameter:
+            is_first = False
+        elif other.location == parameter.location:
             others.add(other.name)
             if _is_spread(other):
                 others |= schemas.property_names(other.schema)
+                if is_first and any(_is_described(name, other, schemas) for name in value):
+                    return True
     return not others.isdisjoint(value)
+
+
+def _is_described(name: str, parameter: Parameter, schemas: Schemas) -> bool:
+    """Whether a parameter's schema describes members with this name, as that of a map does all."""
+    return not isinstance(schemas.property_schema(parameter.schema, name), bool)
 
 
 def _is_spread(parameter: Parameter) -> bool:
@@ -77,6 +88,53 @@ def remove_empty(value: JsonValue) -> JsonValue:
 def has_null(value: JsonValue) -> bool:
     """Whether a value is null or contains null."""
     return value is None or any(map(has_null, _list_members(value)))
+
+
+def drop_shared_elements(value: JsonValue, schema: JsonSchema, schemas: Schemas) -> JsonValue:
+    """Remove the members that XML would write as elements with the same name as another member.
+
+    The items of two lists without wrappers are such elements if their `xml` has the same name
+    (OpenAPI 3.2, "XML Object"). The first member by name is kept.
+    """
+    if isinstance(value, list):
+        item = schemas.item_schema(schema)
+        return [drop_shared_elements(each, item, schemas) for each in value]
+    if not isinstance(value, dict):
+        return value
+    declared = {
+        name: schemas.property_schema(schema, name)
+        for name in sorted(schemas.property_names(schema) | value.keys())
+    }
+    owners: dict[tuple[str, bool], str] = {}
+    for name, member in declared.items():
+        owners.setdefault(_identify_xml_node(name, member, schemas), name)
+    kept = set(owners.values())
+    return {
+        name: drop_shared_elements(member, declared[name], schemas)
+        for name, member in value.items()
+        if name in kept
+    }
+
+
+def _identify_xml_node(name: str, schema: JsonSchema, schemas: Schemas) -> tuple[str, bool]:
+    """Return the name of the elements or of the attribute of a member, and if it is the latter."""
+    xml = _merge_xml(schema, schemas)
+    kind = xml.get("nodeType")
+    if xml.get("attribute") is True or kind == "attribute":
+        return xml.get("name", name), True
+    is_wrapped = xml.get("wrapped") is True or kind == "element"
+    if schemas.likely_types(schema) & {"array"} and not is_wrapped:
+        xml = _merge_xml(schemas.item_schema(schema), schemas)
+    return xml.get("name", name), False
+
+
+def _merge_xml(schema: JsonSchema, schemas: Schemas) -> JsonObject:
+    """Return the merged `xml` of a schema and its parts; the nearest have priority."""
+    merged: JsonObject = {}
+    for part in reversed(list(iterate_parts(schema, schemas.named))):
+        if isinstance(part.get("xml"), dict):
+            merged |= part["xml"]
+    return merged
 
 
 def _list_members(value: JsonValue) -> Collection[JsonValue]:

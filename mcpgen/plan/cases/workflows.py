@@ -36,9 +36,10 @@ from mcpgen.jsonschema.samples import CannotSampleError, Which, make_samples
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.jsonschema.values import compare, value_at, without_absent
 from mcpgen.plan.arguments.input_refs import INPUT, compose_body
-from mcpgen.plan.arguments.media_types import is_json
+from mcpgen.plan.arguments.media_types import Kind, classify_media_type, is_json
 from mcpgen.plan.cases.calls import PLACES, SettingSamples, choose_requirement, get_schema
 from mcpgen.plan.cases.entries import GIVE_EXAMPLE
+from mcpgen.text.media_types import essence_of
 
 
 class Fault(Struct, frozen=True):
@@ -51,6 +52,7 @@ class Fault(Struct, frozen=True):
 
 
 _NO_FAULT = Fault("", 0, 0, 0)
+_SAMPLE_TEXT = "<sample/>"  # also XML
 
 
 @dataclass(slots=True)
@@ -120,11 +122,12 @@ class Course:
             if is_error:
                 self.faults += 1
                 reply = {"status": self.fault.status, "body": {}}
-            self._answers[step.id] = [reply.get("body")]  # criteria apply to this run only
+            answer = reply.get("body", reply.get("text"))
+            self._answers[step.id] = [answer]  # criteria apply to this run only
             self._statuses[step.id] = reply["status"]
             is_expected = all(self.holds(each.condition) for each in step.criteria)
             if is_expected and (step.criteria or not is_error):
-                self._answers[step.id] = [*earlier, reply.get("body")]
+                self._answers[step.id] = [*earlier, answer]
                 self._follow(step)
                 return
             action = self._choose_action(step, repeats)
@@ -333,6 +336,9 @@ class _Making:
                         else self._answered.sample(schema, wish)
                     )
                     return {"status": status, "body": body}
+            texts = (it.media_type for it in response.content if _is_one_text(it.media_type))
+            if name := next(texts, ""):
+                return {"status": status, "headers": {"Content-Type": name}, "text": _SAMPLE_TEXT}
             return {"status": status}
         return {"status": 200}
 
@@ -368,8 +374,16 @@ class _Making:
                 raise CannotSampleError(f"nothing is there for `{argument.name}` of `{step.id}`")
             if value is not UNSET and (problem := self._sent.problem(argument.schema, value)):
                 raise CannotSampleError(f"`{argument.name}` of `{step.id}`: {problem}")
+        if tool.flat_body is not None:
+            arguments = tool.flat_body.drop_empty(arguments)
         request = _build_request(tool, arguments, self._settings)
         return {"operation": tool.operation.key, **request}
+
+
+def _is_one_text(media_type: str) -> bool:
+    """Check whether a response of this type is one text, and not a stream of events."""
+    is_stream = essence_of(media_type) == "text/event-stream"
+    return classify_media_type(media_type) is Kind.TEXT and not is_stream
 
 
 def _build_request(tool: ToolPlan, arguments: JsonObject, settings: SettingSamples) -> JsonObject:

@@ -84,16 +84,19 @@ def _derive_module_name(tag: str) -> str:
 
 
 def assign_argument_names(
-    places: Collection[tuple[str, str]], published: Collection[str] = ()
+    places: Collection[tuple[str, str]],
+    published: Collection[str] = (),
+    reserved: Collection[str] = (),
 ) -> dict[tuple[str, str], str]:
     """Return an argument name for each (location, wire name) of an operation, in the same order.
 
     Of parameters with equal names, path comes before query, header and cookie, and a wire name
     that is already a valid argument name comes first within its location. The others get their
-    location as a prefix, or else a hash as a suffix. A `published` name keeps its spelling.
+    location as a prefix, or else a hash as a suffix. A `published` name keeps its spelling. The
+    `reserved` names are published for members of the body.
     """
     names: dict[tuple[str, str], str] = {}
-    taken: set[str] = {"body", "content_type"}
+    taken: set[str] = {"body", "content_type", *reserved}
     for place in sorted(places, key=_rank_place):
         location, wire_name = place
         plain = keep_published_spelling(derive_argument_name(wire_name), published)
@@ -105,6 +108,34 @@ def assign_argument_names(
         taken.add(name)
         names[place] = name
     return {place: names[place] for place in places}
+
+
+def assign_member_names(
+    members: Iterable[str],
+    taken: Collection[str],
+    chosen: Mapping[str, str],
+    published: Mapping[str, str],
+) -> dict[str, str]:
+    """Return an argument name for each member of a body, by the API's name, in the same order.
+
+    A member whose name is `taken` is called `body_NAME`, or else gets a hash as a suffix. Names
+    that the manifest has `chosen` and that were `published` stay.
+    """
+    names = {**{it: name for it, name in published.items() if name not in taken}, **chosen}
+    members = tuple(members)
+    used = {*taken, "content_type", "max_pages", *(names[it] for it in members if it in names)}
+    found: dict[str, str] = {}
+    for member in sorted(members, key=lambda it: (derive_argument_name(it) != it, it)):
+        plain = derive_argument_name(member)
+        hashed = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(f'body:{member}')}"
+        candidates = (plain, f"body_{plain}"[:_MAX_ARGUMENT], hashed)
+        name = names.get(member) or next((it for it in candidates if it not in used), "")
+        while not name:
+            hashed = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(member + hashed)}"
+            name = "" if hashed in used else hashed
+        used.add(name)
+        found[member] = name
+    return {member: found[member] for member in members}
 
 
 _PLACES = ("path", "query", "querystring", "header", "cookie")

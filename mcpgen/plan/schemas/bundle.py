@@ -20,10 +20,12 @@ from mcpgen.jsonschema.references import PREFIX, find_reference, iterate_reachab
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.schemas.input_profile import InputProfile
 from mcpgen.plan.schemas.output_profile import OutputProfile
-from mcpgen.plan.schemas.schema_part import ABOUT, SchemaPart, make_leaf
+from mcpgen.plan.schemas.schema_part import ABOUT, SchemaPart, encode, make_leaf
+from mcpgen.plan.schemas.shared_shapes import inline_single_uses
 
 _INLINE, _SHARED, _CUT = "inline", "shared", "cut"
 _GUARD = 40  # levels; deeper schemas are listed in another way
+_ANY_SIZE = 1_000_000  # bytes; what is written out is smaller than its size if it has few shapes
 
 
 Profile: TypeAlias = InputProfile | OutputProfile
@@ -36,6 +38,7 @@ class Limits(Struct, frozen=True):
     inline_bytes: int  # written out up to here
     total_bytes: int  # with `$defs` up to here
     depth: int  # of objects and arrays in each other, within one definition
+    shares: bool = False  # whether a repeated object is a definition even if all fits inline
 
 
 class Bundle(Struct, frozen=True):
@@ -71,6 +74,8 @@ class Bundler:
     def bundle(self, schemas: Iterable[JsonSchema]) -> Bundle:
         """Return `schemas` in a form that is self-contained and within the limits."""
         wanted, limits = tuple(schemas), self._limits
+        if limits.shares and (found := self._share(wanted)) is not None:
+            return found
         ways = [((_INLINE, _GUARD), limits.inline_bytes), ((_SHARED, _GUARD), limits.total_bytes)]
         ways += [((_CUT, depth), limits.total_bytes) for depth in range(limits.depth, 0, -1)]
         for way, limit in ways:
@@ -78,6 +83,26 @@ class Bundler:
                 return self._bundle(wanted, way, limit, min(way[1], limits.depth))
         parts = [self._profile.cut(self._shapes.of(schema)) for schema in wanted]
         return Bundle(tuple(part.schema for part in parts), {}, is_exact=False, is_cut=True)
+
+    def _share(self, wanted: tuple[JsonSchema, ...]) -> Bundle | None:
+        """Return the schemas with repeated objects in `$defs`; None if none is, or that is large.
+
+        Nothing nests deeper than in the way in which all is inline.
+        """
+        try:
+            inline = self._bundle(wanted, (_INLINE, _GUARD), _ANY_SIZE, self._limits.depth)
+            shared = self._bundle(wanted, (_SHARED, _GUARD), _ANY_SIZE, self._limits.depth)
+        except _TooDeepError:
+            return None
+        schemas, definitions = inline_single_uses(
+            shared.schemas, shared.definitions, self._recursive
+        )
+        size = len(encode([*schemas, definitions]))
+        if size > self._limits.total_bytes or size >= len(
+            encode([*inline.schemas, inline.definitions])
+        ):
+            return None
+        return replace(shared, schemas=schemas, definitions=definitions)
 
     def _bundle(self, wanted: tuple[JsonSchema, ...], way: _Way, limit: int, depth: int) -> Bundle:
         parts = [self._build(schema, way) for schema in wanted]

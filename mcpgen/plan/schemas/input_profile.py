@@ -19,11 +19,14 @@ from mcpgen.plan.naming.words import is_latin
 from mcpgen.plan.schemas.schema_part import SchemaPart, make_branch, make_leaf
 from mcpgen.plan.tools.descriptions import prefix_wire_name
 from mcpgen.text.prose import plain_line, shorten_at_sentence
+from mcpgen.text.secret_values import REDACTED, has_token_shape
 
 FILE_IN_WORDS = "The content of a file: base64, or a `data:`, `file:` or resource URI."
 Build = Callable[[JsonSchema], SchemaPart]
 
 _MAX_DESCRIPTION = 400
+_MAX_EXAMPLE = 60
+_WORD = re.compile(r"\w")
 _MAX_COMPARED = 100
 _NOT_EVERYWHERE = re.compile(NOT_IN_EVERY_ENGINE)
 _ONLY_CHECKED = frozenset(
@@ -120,6 +123,8 @@ class InputProfile:
             told.append(_describe_bounds(keywords, name))
             if name == "string":
                 is_exact = self._build_string(schema, keywords, told)
+            if "format" not in schema:
+                told.append(_describe_example(keywords))
         if any(told):
             schema["description"] = _join_sentences(told)
         return make_leaf(schema, is_exact=is_exact)
@@ -399,6 +404,20 @@ def _join_sentences(parts: list[str]) -> str:
         if part not in told:
             told.append(part if part[-1] in ".!?…" else part + ".")
     return " ".join(told)
+
+
+def _describe_example(keywords: JsonObject) -> str:
+    """Return a sentence with the first example, unless it is long, or known without it."""
+    value = next(iter(keywords.get("examples", ())), None)
+    if find_json_type(value) not in ("string", "integer", "number"):
+        return ""
+    text = plain_line(str(value))
+    says_nothing = text.lower() in ("string", REDACTED.lower()) or not _WORD.search(text)
+    is_secret = has_token_shape(text)
+    is_known = value == keywords.get("default") or text in (keywords.get("description") or "")
+    if says_nothing or is_secret or is_known or len(text) > _MAX_EXAMPLE or "`" in text:
+        return ""
+    return f"Example: `{text}`."
 
 
 def _is_short(value: JsonValue) -> bool:

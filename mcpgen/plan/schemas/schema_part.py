@@ -13,7 +13,7 @@ ABOUT = frozenset(
     {"$ref", "title", "description", "examples", "deprecated", "default", "readOnly", "writeOnly"}
 )
 """Keywords beside which a `$ref` means no more than its target."""
-_encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder().encode
 
 
 class SchemaPart(Struct, frozen=True):
@@ -38,15 +38,15 @@ class SchemaPart(Struct, frozen=True):
         """Return the part with another description."""
         if not description:
             return self
-        old = len(_encode(self.schema["description"])) + 15 if "description" in self.schema else 0
-        size = self.size - old + len(_encode(description)) + 15
+        old = len(encode(self.schema["description"])) + 15 if "description" in self.schema else 0
+        size = self.size - old + len(encode(description)) + 15
         schema = {**self.schema, "description": description}
         return SchemaPart(schema, size, self.height, self.names, self.is_exact)
 
 
 def make_leaf(schema: JsonObject, *, is_exact: bool = True) -> SchemaPart:
     """Return the part for a schema without children."""
-    return SchemaPart(schema, len(_encode(schema)), is_exact=is_exact)
+    return SchemaPart(schema, len(encode(schema)), is_exact=is_exact)
 
 
 def make_branch(
@@ -62,7 +62,7 @@ def make_branch(
 
     `names` are the keys of `children` that are properties.
     """
-    size, height, needed = len(_encode(own)), 0, frozenset[str]()
+    size, height, needed = len(encode(own)), 0, frozenset[str]()
     if names:
         size += 16 + sum(map(len, names)) + 3 * len(names)
     for child in children:

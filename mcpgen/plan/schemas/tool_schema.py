@@ -7,7 +7,9 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from mcpgen.contract.limits import BYTES_PER_TOKEN
 from mcpgen.ir.api import Operation
+from mcpgen.ir.listing_form import ListingForm
 from mcpgen.ir.portable_profile import MAX_DEPTH
 from mcpgen.ir.tool_plan import Argument
 from mcpgen.jsonschema.direction import Direction, Shape, Shapes
@@ -18,6 +20,7 @@ from mcpgen.plan.arguments.media_types import is_json
 from mcpgen.plan.schemas.bundle import Bundler, Limits
 from mcpgen.plan.schemas.input_profile import InputProfile
 from mcpgen.plan.schemas.output_profile import OutputProfile
+from mcpgen.plan.schemas.shared_shapes import fit_descriptions
 
 _UNCHECKED = frozenset(
     {"title", "description", "examples", "deprecated", "readOnly", "writeOnly", "xml", "default"}
@@ -95,7 +98,12 @@ class ValidationSchemas:
 
 
 INPUT_LIMITS = Limits(inline_bytes=12_000, total_bytes=40_000, depth=MAX_DEPTH)
-OUTPUT_LIMITS = Limits(inline_bytes=6_000, total_bytes=6_000, depth=MAX_DEPTH)
+
+
+def make_output_limits(form: ListingForm) -> Limits:
+    """Return the limits of output schemas in a listing of this form."""
+    most = form.output_budget * BYTES_PER_TOKEN
+    return Limits(most, most, MAX_DEPTH, form.shares_shapes)
 
 
 class InputSchemas(Struct, frozen=True):
@@ -120,7 +128,12 @@ _KnownObjects: TypeAlias = dict[int, tuple[Shape, dict[str, JsonSchema] | None]]
 class ToolSchemas:
     """Builds the schemas of all tools of one API; `offered` are safe names, by wire name."""
 
-    def __init__(self, schemas: Mapping[str, JsonSchema], offered: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        schemas: Mapping[str, JsonSchema],
+        offered: Mapping[str, str],
+        form: ListingForm,
+    ) -> None:
         self.requests = Shapes(schemas, "request")
         self.responses = Shapes(schemas, "response")
         self._exact = ValidationSchemas(self.requests.direction, offered)
@@ -129,7 +142,9 @@ class ToolSchemas:
         self._inputs, self._patches = (
             Bundler(self.requests, profile, INPUT_LIMITS, recursive) for profile in profiles
         )
-        self._outputs = Bundler(self.responses, OutputProfile(), OUTPUT_LIMITS, recursive)
+        self._form = form
+        limits = make_output_limits(form)
+        self._outputs = Bundler(self.responses, OutputProfile(), limits, recursive)
 
     def input(self, listed: Sequence[ListedArgument], operation: Operation) -> InputSchemas:
         """Return the schema of an object with exactly these arguments."""
@@ -158,6 +173,8 @@ class ToolSchemas:
             listed["additionalProperties"] = bundle.schemas[0]
         if bundle.definitions:
             listed["$defs"] = bundle.definitions
+        if self._form.has_output_limits:
+            listed = fit_descriptions(listed, self._form.output_budget)
         return OutputSchema(listed, result_key)
 
     def _as_object(self, shape: Shape, known: _KnownObjects) -> dict[str, JsonSchema] | None:

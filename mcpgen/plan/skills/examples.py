@@ -13,6 +13,7 @@ from mcpgen.plan.cases.entries import EXAMPLE_CALL
 class _Call(msgspec.Struct):
     what: str = ""
     arguments: JsonObject = msgspec.field(default_factory=dict)
+    without: list[str] = []
 
 
 class _Entry(msgspec.Struct):
@@ -39,4 +40,5 @@ def _choose_arguments(entry: _Entry) -> JsonObject:
         return entry.arguments
     smallest = entry.calls[0].arguments
     shown = next((call for call in entry.calls if call.what == EXAMPLE_CALL), entry.calls[0])
-    return {**smallest, **shown.arguments}
+    merged = {**smallest, **shown.arguments}
+    return {name: value for name, value in merged.items() if name not in shown.without}

@@ -9,11 +9,14 @@ from http import HTTPStatus
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from mcpgen.contract.flat_bodies import gather_schema
 from mcpgen.ir.tool_plan import Argument, Pagination, ServerPlan, ToolPlan, WorkflowPlan
 from mcpgen.jsonschema.references import follow_references
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.skills.writing import code, join_names, quote_sentence, quote_text
+from mcpgen.plan.tools.annotations import ends_something
 from mcpgen.plan.tools.identifier_sources import (
     iterate_collections,
     mask_variables,
@@ -53,15 +56,16 @@ class ToolFacts:
         collections: dict[_Collection, dict[str, list[str]]] = {}
         users: dict[tuple[str, str, _Collection], set[str]] = {}
         for tool in self.tools.values():
-            operation = tool.operation
-            if operation.method in {"GET", "POST"} and not operation.path.endswith("}"):
-                where = (operation.source, mask_variables(operation.path))
-                collections.setdefault(where, {}).setdefault(operation.method, []).append(tool.name)
             names = {it.wire_name: it.name for it in tool.arguments if it.location == "path"}
-            for variable, path in iterate_collections(operation):
-                if variable in names:
-                    place = (operation.source, mask_variables(path))
-                    users.setdefault((names[variable], variable, place), set()).add(tool.name)
+            for operation in tool.operations:
+                if operation.method in {"GET", "POST"} and not operation.path.endswith("}"):
+                    where = (operation.source, mask_variables(operation.path))
+                    collection = collections.setdefault(where, {})
+                    collection.setdefault(operation.method, []).append(tool.name)
+                for variable, path in iterate_collections(operation):
+                    if variable in names:
+                        place = (operation.source, mask_variables(path))
+                        users.setdefault((names[variable], variable, place), set()).add(tool.name)
         known = {key: taking for key, taking in users.items() if key[2] in collections}
         meanings = Counter(argument for argument, _, _ in known)
         for (argument, _, place), taking in users.items():
@@ -71,6 +75,7 @@ class ToolFacts:
             self._describe_identifier(key, taking, collections[key[2]], meanings[key[0]] > 1)
             for key, taking in known.items()
         ]
+        found = _join_repeated_sources(found)
         return tuple(sorted(found, key=lambda it: (-len(it.users), it.argument, it.lists)))
 
     @cached_property
@@ -95,7 +100,7 @@ class ToolFacts:
         lists, creators = (tuple(sorted(collection.get(it, ()))) for it in ("GET", "POST"))
         schemas = [_item_schema(self.tools[name]) for name in lists]
         schemas += [self.tools[name].output_schema or {} for name in creators]
-        members = (_find_member(schema, wire_name) for schema in schemas)
+        members = (find_identifier(schema, wire_name) for schema in schemas)
         is_telling = not is_ambiguous and len(_normalize(wire_name)) >= _MIN_TELLING
         others = [it for it in self.tools.values() if is_telling and _mentions(it, wire_name)]
         return IdentifierSource(
@@ -106,8 +111,26 @@ class ToolFacts:
             next(filter(None, members), ""),
             frozenset(taking).union(tool.name for tool in others),
             is_ambiguous,
-            any(wire_name in _body_schema(tool).get("properties", {}) for tool in others),
+            any(
+                wire_name in _body_schema(tool).get("properties", {})
+                for tool in others
+                if tool.flat_body is None
+            ),
         )
+
+
+def _join_repeated_sources(sources: Iterable[IdentifierSource]) -> list[IdentifierSource]:
+    """Join the sources of one argument from the same tools: the lists of a merged tool."""
+    found: dict[tuple[str, ...], IdentifierSource] = {}
+    for source in sources:
+        key = (source.argument, source.wire_name, *source.lists, "", *source.creators)
+        known = found.get(key, source)
+        found[key] = replace(known, users=known.users | source.users)
+    counts = Counter(source.argument for source in found.values())
+    return [
+        replace(it, is_ambiguous=it.is_ambiguous and counts[it.argument] > 1)
+        for it in found.values()
+    ]
 
 
 def _mentions(tool: ToolPlan, wire_name: str) -> bool:
@@ -140,7 +163,7 @@ def _item_schema(tool: ToolPlan) -> JsonObject:
     return schema
 
 
-def _find_member(schema: JsonObject, wire_name: str) -> str:
+def find_identifier(schema: JsonObject, wire_name: str) -> str:
     """Return the member of an item that has its identifier; "" if its name does not show that."""
     properties = follow_references(schema, schema.get("$defs", {})).get("properties", {})
     plain = {_normalize(name): name for name in properties}
@@ -159,7 +182,7 @@ def _body_schema(tool: ToolPlan) -> JsonObject:
     body = next((item for item in tool.arguments if item.location == "body"), None)
     if body is None:
         return {}
-    schema = tool.input_schema
+    schema = gather_schema(tool.input_schema, tool.flat_body)
     declared = schema.get("properties", {}).get(body.name, {})
     return follow_references(declared, schema.get("$defs", {}))
 
@@ -167,8 +190,12 @@ def _body_schema(tool: ToolPlan) -> JsonObject:
 def describe_needs(tool: ToolPlan) -> str:
     """Return what a call of a tool must have: "needs `pet_id` and `body` with `name`"."""
     required = [item.name for item in tool.arguments if item.required]
+    if tool.flat_body is not None:
+        required = tool.input_schema.get("required", [])
     if not required:
         return "all arguments optional" if tool.arguments else "no arguments"
+    if tool.flat_body is not None:
+        return f"needs {join_names(required, _MAX_MEMBERS)}"
     told = f"needs {join_names(required)}"
     members = _body_schema(tool).get("required", [])
     body = next((item for item in tool.arguments if item.location == "body"), None)
@@ -183,10 +210,12 @@ def is_reading(tool: ToolPlan | WorkflowPlan) -> bool:
 
 
 def is_irreversible(tool: ToolPlan) -> bool:
-    """Return whether a tool deletes something, or the manifest calls it destructive."""
+    """Return whether a tool ends something, or the manifest calls it destructive."""
     annotations = tool.stated.entry.annotations
-    stated = annotations is not None and annotations.destructive is True
-    return tool.operation.method == "DELETE" or stated or bool(tool.policies.confirm)
+    stated = None if annotations is None else annotations.destructive
+    is_told = stated is not False and not is_reading(tool) and ends_something(tool.operation)
+    is_deleting = tool.operation.method == "DELETE" or stated is True
+    return is_deleting or is_told or bool(tool.policies.confirm)
 
 
 def describe_effect(tool: ToolPlan) -> str:
@@ -242,6 +271,8 @@ def describe_pages(tool: ToolPlan) -> str:
     if pages is None:
         return _describe_other_pages(tool)
     told = f"one page for each call. `max_pages` (up to {pages.most}) joins more."
+    if pages.is_assumed:
+        told += " Paging is assumed from parameter names."
     told += _describe_next_page(tool, pages)
     size = _find_argument(tool, find_size_parameter(tool.operation))
     if size is None:
@@ -269,7 +300,7 @@ def _describe_other_pages(tool: ToolPlan) -> str:
 
 def _describe_next_page(tool: ToolPlan, pages: Pagination) -> str:
     argument = _find_argument(tool, pages.parameter)
-    if argument is None:
+    if argument is None or pages.body:
         return ""
     if pages.kind == "cursor" and pages.cursor:
         place = ".".join(pages.cursor)

@@ -125,7 +125,8 @@ def _iterate_bounds(tool: ToolPlan) -> Iterator[str]:
     if policies.max_bytes is not None:
         bounds.append(f"{policies.max_bytes:,} bytes")
     if bounds:
-        yield f"at most {' and '.join(bounds)}. {policies.rest}".strip()
+        rest = " A note names the call for the rest." if tool.continuation else ""
+        yield f"at most {' and '.join(bounds)}.{rest}"
     if policies.select:
         yield "only some members of what the API sends."
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from mcpgen.ir.skill_plan import SkillBlock, SkillPlan, SkillSection, SkillText
-from mcpgen.ir.tool_plan import StepPlan, WorkflowPlan
+from mcpgen.ir.tool_plan import StepPlan, ToolPlan, WorkflowPlan
 from mcpgen.ir.workflow import (
     Comparison,
     Condition,
@@ -80,7 +80,7 @@ def _iterate_steps(flow: WorkflowPlan, facts: ToolFacts) -> Iterator[str]:
     for step in flow.steps:
         tool = facts.tools.get(step.tool)
         effect = f" ({describe_effect(tool)})" if tool is not None else ""
-        told = f"{code(step.id)}: call {code(step.tool)}{effect}{_describe_arguments(step)}."
+        told = f"{code(step.id)}: call {code(step.tool)}{effect}{_describe_arguments(step, tool)}."
         if step.items is not None:
             told += f" Once for each item of {_name(step.items)}."
         if step.condition is not None:
@@ -88,13 +88,28 @@ def _iterate_steps(flow: WorkflowPlan, facts: ToolFacts) -> Iterator[str]:
         yield told
 
 
-def _describe_arguments(step: StepPlan) -> str:
-    pairs = [
-        f"{code(path)} {_describe(value)}" for path, value in _iterate_leaves(step.arguments, "")
-    ]
+def _describe_arguments(step: StepPlan, tool: ToolPlan | None) -> str:
+    arguments = step.arguments if tool is None else _spread_members(step.arguments, tool)
+    pairs = [f"{code(path)} {_describe(value)}" for path, value in _iterate_leaves(arguments, "")]
     shown = ", ".join(pairs[:_MAX_ARGUMENTS])
     more = f" and {len(pairs) - _MAX_ARGUMENTS} more" if len(pairs) > _MAX_ARGUMENTS else ""
     return f" with {shown}{more}" if pairs else ""
+
+
+def _spread_members(arguments: ObjectOf, tool: ToolPlan) -> ObjectOf:
+    """Return the arguments with the members of a flat body, as clients pass them."""
+    flat = tool.flat_body
+    if flat is None:
+        return arguments
+    names = flat.names
+    names |= {tool.wire_names.get(member, member): name for member, name in names.items()}
+    found: list[tuple[str, Value]] = []
+    for name, value in arguments.members:
+        if name == flat.argument and isinstance(value, ObjectOf):
+            found += [(names.get(member, member), it) for member, it in value.members]
+        else:
+            found.append((name, value))
+    return ObjectOf(tuple(found))
 
 
 def _iterate_leaves(value: Value, path: str) -> Iterator[tuple[str, Value]]:

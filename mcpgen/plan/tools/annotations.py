@@ -1,49 +1,216 @@
-"""MCP tool annotations, from HTTP methods (RFC 9110, section 9.2), and contradictions to them."""
+"""MCP tool annotations: a table of rules over the method and the verbs of an operation.
+
+Texts of a document are not trusted: they may make a tool look more dangerous than its method does
+(RFC 9110, section 9.2), never less. Where the manifest states `server: {trust: own}`, verbs that
+only look or add may make it look less dangerous.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping, Sequence
 
-from mcpgen.contract.snapshot import derive_hints
+import msgspec
+from msgspec import Struct, field
+
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import SAFE_METHODS, Operation
+from mcpgen.ir.manifest_entries import OperationEntry
+from mcpgen.ir.tool_plan import HINTS, HintReason
 from mcpgen.jsonschema.types import JsonObject
+from mcpgen.plan.tools.verb_classes import ATTACHING, EACH_TIME, Deed
+from mcpgen.plan.tools.verb_evidence import Evidence, collect_evidence
 
 
-def derive_annotations(operation: Operation, title: str) -> JsonObject:
-    """Return the hints of a tool; texts of the document never make an operation look harmless.
+class _Rule(Struct, frozen=True):
+    """The hints that are decided where one kind of evidence is found."""
 
-    A POST or PATCH may destroy something. Its `destructiveHint` is MCP's default, true, which
-    `state_defaults` adds: some clients refuse tools that do not state it.
+    id: str
+    methods: Collection[str]  # "safe", "put", "delete", "other"
+    basis: str  # "raised", "lowered", "repeats" or "method"
+    deed: Deed | None  # of the evidence; None for any
+    hints: Mapping[str, bool]
+    effect: str = ""  # as in the keys of the manifest
+    why: str = ""  # the evidence, where it is neither a verb nor the method
+
+
+_ALL = ("safe", "put", "delete", "other")
+
+
+def _state(*, reads: bool, destroys: bool, repeats_safely: bool) -> Mapping[str, bool]:
+    values = (reads, destroys, repeats_safely)
+    return dict(zip(HINTS, values, strict=False))
+
+
+_DANGEROUS = _state(reads=False, destroys=True, repeats_safely=False)
+_HARMLESS = _state(reads=True, destroys=False, repeats_safely=True)
+_REPLACES = _state(reads=False, destroys=True, repeats_safely=True)
+
+RULES = (
+    _Rule("verb-ends", ("safe", "other"), "raised", Deed.END, _DANGEROUS, "destructive"),
+    _Rule("verb-changes", ("safe",), "raised", Deed.CHANGE, _DANGEROUS, "write"),
+    _Rule("own-looks", ("put", "other"), "lowered", Deed.LOOK, _HARMLESS, "read"),
+    _Rule("own-adds", ("safe", "put", "other"), "lowered", Deed.ADD,
+          {"readOnlyHint": False, "destructiveHint": False}, "write"),
+    _Rule("verb-adds", ("safe",), "raised", Deed.ADD, _DANGEROUS, "write"),
+    _Rule("verb-repeats", ("put",), "repeats", None, {"idempotentHint": False}),
+    _Rule("method-safe", ("safe",), "method", None, _HARMLESS, "read"),
+    _Rule("method-delete", ("delete",), "method", None, _REPLACES, "destructive"),
+    _Rule("method-put", ("put",), "method", None, _REPLACES, "destructive"),
+    _Rule("method-other", ("other",), "method", None, _DANGEROUS, "write"),
+    _Rule("open-world", _ALL, "method", None, {"openWorldHint": True}, why="the tool calls an API"),
+)  # fmt: skip
+"""The first rule that states a hint, and the first that states an effect, decides it."""
+
+
+class Decision(Struct):
+    """The hints of an operation, each with its reason, and its effect."""
+
+    hints: dict[str, bool] = field(default_factory=dict)
+    reasons: dict[str, HintReason] = field(default_factory=dict)
+    effect: str = ""  # "read", "write" or "destructive"
+
+
+def decide_hints(operation: Operation, *, is_trusted: bool) -> Decision:
+    """Return the four hints of an operation; `is_trusted` if its document is the owner's own."""
+    found = collect_evidence(operation)
+    kind = _classify_method(operation.method)
+    raised = find_danger(found)
+    facts = {
+        "raised": raised,
+        "lowered": _find_harmless(found, kind, raised) if is_trusted else None,
+        "repeats": next((it for it in found if it.is_certain and it.verb in EACH_TIME), None),
+    }
+    decision = Decision()
+    for rule in RULES:
+        evidence = facts.get(rule.basis)
+        is_met = rule.basis == "method" or (
+            evidence is not None and rule.deed in (None, evidence.deed)
+        )
+        if kind not in rule.methods or not is_met:
+            continue
+        told = evidence.describe() if evidence else rule.why or f"the method {operation.method}"
+        for hint, value in rule.hints.items():
+            if hint not in decision.hints:
+                decision.hints[hint] = value
+                decision.reasons[hint] = HintReason(rule.id, told)
+        decision.effect = decision.effect or rule.effect
+    return decision
+
+
+def _classify_method(method: str) -> str:
+    if method in SAFE_METHODS:
+        return "safe"
+    return method.lower() if method in ("PUT", "DELETE") else "other"
+
+
+def find_danger(found: Sequence[Evidence]) -> Evidence | None:
+    """Return the evidence of the most dangerous deed that is more than looking.
+
+    A verb counts if it cannot be a noun, or if a second source states the same verb. What a text
+    adds, it may add to an answer ("Create a report of"), so that needs a second source too.
     """
-    return {"title": title, "openWorldHint": True, **derive_hints(operation.method)}
+    counted = [
+        it
+        for it in found
+        if it.deed is not Deed.LOOK
+        and (
+            (it.is_certain and not (it.is_prose and it.deed is Deed.ADD))
+            or any(_agree(it, other) for other in found)
+        )
+    ]
+    return max(counted, key=lambda it: it.deed, default=None)
 
 
-def state_defaults(annotations: JsonObject) -> JsonObject:
-    """Return annotations that state `destructiveHint`, with MCP's default if it was missing."""
-    return {"destructiveHint": True, **annotations}
+def _agree(one: Evidence, other: Evidence) -> bool:
+    """Return whether two sources state the same verb, at least one of them as a verb."""
+    are_both_prose = one.is_prose and other.is_prose
+    if one is other or one.verb != other.verb or are_both_prose:
+        return False
+    return one.is_prose or other.is_prose or one.is_first or other.is_first
 
 
-_DESTROYS = re.compile(r"\W*(?:delet|remov|destroy|purg|eras|reset)\w*\b", re.IGNORECASE)
-_LOOKS = re.compile(r"\b(?:read[- ]only|without side effects)\b", re.IGNORECASE)
+def _find_harmless(
+    found: Sequence[Evidence], kind: str, raised: Evidence | None
+) -> Evidence | None:
+    """Return the evidence that a call only looks or adds; None if anything says more."""
+    certain = [it for it in found if it.is_certain or it.is_first]
+    worst = max((it.worst for it in certain), default=Deed.LOOK)
+    if raised is not None:
+        worst = max(worst, raised.deed)
+    if worst is Deed.LOOK and kind != "safe":
+        return next(iter(certain), None)
+    if worst is Deed.ADD:
+        of_kind = (it for it in certain if it.deed is Deed.ADD)
+        return next((it for it in of_kind if kind != "put" or it.verb in ATTACHING), None)
+    return None
 
 
-def report_contradiction(operation: Operation, problems: Problems) -> None:
-    """Report texts of an operation that contradict its method; hints follow the method."""
-    purpose = operation.summary or operation.description
+def plan_annotations(decision: Decision, title: str, entry: OperationEntry) -> JsonObject:
+    """Return the annotations of a tool; the manifest's hints win over those of the rules."""
+    return {"title": title, **decision.hints, **(msgspec.to_builtins(entry.annotations) or {})}
+
+
+def choose_effect(decision: Decision, entry: OperationEntry) -> str:
+    """Return "read", "write" or "destructive": by the hints of the manifest, or by the rules."""
+    stated = entry.annotations
+    if stated is None:
+        return decision.effect
+    reads = decision.hints["readOnlyHint"] if stated.read_only is None else stated.read_only
+    if reads:
+        return "read"
+    if stated.destructive is not None:
+        return "destructive" if stated.destructive else "write"
+    return decision.effect if decision.effect != "read" else "write"
+
+
+def is_repeatable(operation: Operation, effect: str) -> bool:
+    """Return whether a call of this effect may be sent once more, for another page of a list.
+
+    A GET may be, unless something says that it removes or ends something.
+    """
+    return effect == "read" or (operation.method == "GET" and not ends_something(operation))
+
+
+def ends_something(operation: Operation) -> bool:
+    """Return whether a call removes or ends something, by its method or its texts."""
+    danger = find_danger(collect_evidence(operation))
+    return operation.method == "DELETE" or (danger is not None and danger.deed is Deed.END)
+
+
+_CLAIM = re.compile(
+    r"\b(?:call|endpoint|method|operation|request|tool)\s+(?:is|are)\s+(?:safe|read[- ]only)\b"
+    r"|\bread[- ]only\s+(?:call|endpoint|method|operation|request|tool)\b"
+    r"|\b(?:has no|without)\s+side[- ]effects?\b"
+    r"|\A\W*read[- ]only\W+(?:and\s+)?(?:lookup|query|search)\b",
+    re.IGNORECASE,
+)
+
+
+def report_contradiction(operation: Operation, entry: OperationEntry, problems: Problems) -> None:
+    """Report texts that contradict the method, unless the manifest states `readOnlyHint`."""
+    if entry.annotations is not None and entry.annotations.read_only is not None:
+        return
+    danger = find_danger(collect_evidence(operation))
     claims = operation.extensions.get("x-mcp-annotations")
     is_claimed_safe = isinstance(claims, dict) and claims.get("readOnlyHint") is True
     if operation.method in SAFE_METHODS:
-        contradiction = bool(_DESTROYS.match(purpose))
-        told = "is described as destroying something"
-    else:
-        contradiction = is_claimed_safe or bool(_LOOKS.search(purpose))
-        told = "is described as read-only"
-    if contradiction:
+        if danger is not None:
+            problems.warning(
+                "annotation-contradiction",
+                f"`{operation.key}` is not read-only: {danger.describe()}",
+                at=operation.at,
+                why=f"a {operation.method} should change nothing, but clients call read-only tools "
+                "without asking",
+                help="where it changes nothing, state `annotations: {readOnlyHint: true}` for it "
+                "in mcpgen.yaml",
+            )
+    elif is_claimed_safe or _CLAIM.search(operation.summary or operation.description):
         problems.warning(
             "annotation-contradiction",
-            f"`{operation.key}` {told}, and {operation.method} says otherwise",
+            f"`{operation.key}` is described as read-only, and {operation.method} says otherwise",
             at=operation.at,
-            why="hints for clients follow the method",
-            help="annotate the operation in the manifest where the method misleads",
+            why="texts of a document never make a tool look more harmless",
+            help="where the text is right, state `annotations: {readOnlyHint: true}` for it in "
+            "mcpgen.yaml",
         )

@@ -13,7 +13,7 @@ from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.limits import list_stated_limits
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.ir.manifest_entries import PromptEntry, ResourceEntry
-from mcpgen.ir.tool_plan import DeclaredPlan, ServerPlan, ToolPlan
+from mcpgen.ir.tool_plan import MEMBER, DeclaredPlan, ServerPlan, ToolPlan
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.tools.entries import find_entry_key, names_of
 from mcpgen.text.uri_template import UriTemplate
@@ -49,7 +49,7 @@ class _Declaring:
 
     def plan(self) -> ServerPlan:
         server = self._manifest.server
-        exposed = [tool for tool in self._plan.tools if tool.exposed_as != "tool"]
+        exposed = [it for it in self._plan.tools if it.exposed_as not in {"tool", MEMBER}]
         resources = [self._plan_exposed(tool) for tool in exposed if tool.exposed_as != "prompt"]
         prompts = [
             self._plan_exposed_prompt(tool) for tool in exposed if tool.exposed_as == "prompt"

@@ -12,6 +12,7 @@ from mcpgen.ir.portable_profile import MAX_DESCRIPTION, MAX_INSTRUCTIONS, MIN_DE
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.plan.naming.words import is_latin
 from mcpgen.plan.tools.identifier_sources import find_lists
+from mcpgen.search.words import words
 from mcpgen.text.prose import (
     SENTENCE_END,
     plain_line,
@@ -40,26 +41,68 @@ def prefix_wire_name(text: str, wire_name: str) -> str:
     return f"`{plain_line(wire_name)}`: {text}".removesuffix(": ")
 
 
+_SCOPES = re.compile(
+    r"\btokens?\b.{0,200}\b(?:needs?|requires?|must have)\b.{0,120}\b(?:scopes?|permissions?)\b"
+    r"|\b(?:needs?|requires?) (?:the |an? )?(?:OAuth )?scopes?\b|^(?:required |oauth )+scopes?\b",
+    re.IGNORECASE,
+)
+_LEAST_REPEATED = 3
+_CODE_SPAN = re.compile(r"`[^`]*`")
+_SYNONYMOUS = frozenset({"fetch", "get", "list", "obtain", "read", "retriev", "return", "show"})
+
+
+def find_scope_sentences(operations: Iterable[Operation]) -> frozenset[str]:
+    """Return the sentences on scopes of tokens that three or more descriptions repeat.
+
+    A model cannot act on them: who sets up the credentials reads them in the API's documentation.
+    Sentences that differ only in their code spans are the same, and are returned without them.
+    """
+    counts = Counter(
+        _CODE_SPAN.sub("`", sentence)
+        for operation in operations
+        if "scope" in operation.description or "permission" in operation.description
+        for line in plain_text(operation.description).splitlines()
+        for sentence in split_sentences(line)
+        if _SCOPES.search(sentence)
+    )
+    return frozenset(sentence for sentence, count in counts.items() if count >= _LEAST_REPEATED)
+
+
+def _remove_sentences(text: str, removed: frozenset[str]) -> str:
+    if not removed:
+        return text
+    lines = (
+        " ".join(
+            sentence
+            for sentence in split_sentences(line)
+            if _CODE_SPAN.sub("`", sentence) not in removed
+        )
+        for line in text.splitlines()
+    )
+    return "\n".join(filter(None, lines))
+
+
 def write_tool_description(
-    operation: Operation, notes: tuple[str, ...], entry: OperationEntry
+    operation: Operation,
+    notes: tuple[str, ...],
+    entry: OperationEntry,
+    scope_sentences: frozenset[str] = frozenset(),
 ) -> str:
     """Return the summary, the details and the `notes`; at most 1024 characters.
 
-    The manifest's `entry` replaces the document's text, or adds to it.
+    The manifest's `entry` replaces the document's text, or adds to it. `scope_sentences` are the
+    result of `find_scope_sentences`.
     """
     summary = plain_line(operation.summary)
-    details = plain_text(operation.description)
+    details = _remove_sentences(plain_text(operation.description), scope_sentences)
     if entry.description:
         summary, details = "", plain_text(entry.description)
     if entry.append:
         notes = (*notes, plain_line(entry.append))
-    if not summary:
-        summary, details = _split_purpose(details)
+    summary, details = _drop_repetition(summary, details)
     if not summary:
         summary = f"Calls `{operation.key}`"
     purpose = summary if summary[-1] in ".!?" else summary + "."
-    if details.rstrip(".").lower() == purpose.rstrip(".").lower():
-        details = ""
     marks = ["[deprecated]"] if operation.deprecated else []
     ending = [*notes]
     if operation.method == "DELETE":
@@ -69,6 +112,25 @@ def write_tool_description(
     if len(told) < MIN_DESCRIPTION and operation.key not in told:
         told = f"{told.rstrip('.')} (`{operation.key}`)."
     return shorten_at_sentence(" ".join((*marks, told, *ending)), MAX_DESCRIPTION)
+
+
+def _drop_repetition(summary: str, details: str) -> tuple[str, str]:
+    """Return the purpose and what follows it, without the one that says no more than the other."""
+    first, rest = _split_purpose(details)
+    if summary and first and _says_all_of(summary, first):
+        return summary, rest
+    if not summary or _says_all_of(first, summary):
+        return first, rest
+    return summary, details
+
+
+def _says_all_of(text: str, other: str) -> bool:
+    """Return whether `text` has all the words of `other`, and begins with the same verb."""
+    said, asked = words(text), words(other)
+    if not asked or not said:  # not English
+        return text.rstrip(".").lower() == other.rstrip(".").lower()
+    begins_alike = said[0] == asked[0] or {said[0], asked[0]} <= _SYNONYMOUS
+    return begins_alike and set(asked[1:]) <= set(said)
 
 
 def _split_purpose(details: str) -> tuple[str, str]:
@@ -151,10 +213,15 @@ def _write_guide(plan: ServerPlan) -> Iterator[str]:
     tools = plan.listed_tools
     if plan.search is not None:
         it = plan.search
+        use = f"read its arguments with `{it.describe}`, and run it with `{it.call}`."
+        if it.run:
+            use = (
+                f"read it as a Python function with `{it.describe}`, and call it with `{it.call}`, "
+                f"or several of them at once in `{it.run}`."
+            )
         yield (
             f"How to begin: most of the {len(tools) + len(plan.workflows):,} tools are not listed. "
-            f"Find one with `{it.search}` by what you want to do, read its arguments with "
-            f"`{it.describe}`, and run it with `{it.call}`."
+            f"Find one with `{it.search}` by what you want to do, {use}"
         )
         if plan.toolsets:
             names = _format_names([toolset.name for toolset in plan.toolsets])

@@ -21,7 +21,7 @@ from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.arguments.input_refs import build_entry
 from mcpgen.plan.arguments.overrides import find_argument_places
 from mcpgen.plan.policy import Policy
-from mcpgen.plan.tools.annotations import derive_annotations
+from mcpgen.plan.tools.annotations import choose_effect, decide_hints
 
 
 def collect_entries(
@@ -129,22 +129,8 @@ def choose_names(
     return chosen
 
 
-def apply_hints(annotations: JsonObject, entry: OperationEntry) -> JsonObject:
-    """Return a tool's annotations with those of the manifest."""
-    stated: JsonObject = msgspec.to_builtins(entry.annotations) or {}
-    return annotations | stated
-
-
 _WITH_MEMBERS = frozenset({"annotations", "parameters", "result"})
 _PLAIN = OperationEntry()
-
-
-def find_effect(operation: Operation, entry: OperationEntry) -> str:
-    """Return "read", "write" or "destructive": by the method, or by the entry's annotations."""
-    hints = apply_hints(derive_annotations(operation, ""), entry)
-    if hints.get("readOnlyHint"):
-        return "read"
-    return "destructive" if hints.get("destructiveHint") else "write"
 
 
 def merge_entries(
@@ -213,7 +199,9 @@ class _Inheriting:
     def _iterate_keys(self, operation: Operation, entry: OperationEntry) -> Iterator[str]:
         """Yield the entries that cover an operation, the closest first."""
         tags = operation.tags or (operation.tag,)
-        keys = (*(f"tag:{tag}" for tag in tags), f"effect:{find_effect(operation, entry)}", "*")
+        is_trusted = self._intent.manifest.server.is_trusted
+        effect = choose_effect(decide_hints(operation, is_trusted=is_trusted), entry)
+        keys = (*(f"tag:{tag}" for tag in tags), f"effect:{effect}", "*")
         yield from (key for key in keys if key in self._wide)
 
     def _list_arguments(self, operation: Operation, keys: Sequence[str]) -> Collection[str]:

@@ -8,7 +8,6 @@ from contextlib import suppress
 
 from msgspec import UNSET, Struct
 
-from mcpgen.contract.snapshot import derive_hints
 from mcpgen.ir.first_steps import FirstSteps
 from mcpgen.ir.manifest_entries import is_bulk_key
 from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan
@@ -61,7 +60,8 @@ class _Choosing:
         self._samples = Samples(plan.api.schemas, "request")
 
     def steps(self) -> FirstSteps:
-        confirmed = min(filter(_is_destructive, self._free), key=_rank_danger, default=None)
+        dangerous = (tool for tool in self._free if tool.effect == "destructive")
+        confirmed = min(dangerous, key=_rank_danger, default=None)
         entries: dict[str, JsonObject] = {}
         candidates = [each for tool in self._free for each in self._iterate_candidates(tool)]
         fixed = self._choose_first(
@@ -130,11 +130,6 @@ def _choose_reference(tool: ToolPlan) -> str:
     """Return the operationId, or the key if the operationId looks like a bulk key."""
     name, *_ = names_of(tool.operation)
     return tool.operation.key if is_bulk_key(name) else name
-
-
-def _is_destructive(tool: ToolPlan) -> bool:
-    is_by_method = derive_hints(tool.operation.method).get("destructiveHint") is True
-    return is_by_method and tool.annotations["destructiveHint"] is True
 
 
 def _rank_danger(tool: ToolPlan) -> tuple[bool, str]:

@@ -97,7 +97,7 @@ class JobPlanning:
     def _plan_job(self, tool: ToolPlan, poll: PollEntry) -> JobPlan:
         at = self._locate(tool)
         status = self._find(tool, poll.operation, at("poll", "operation"))
-        checked = ResultPolicyPlanning(status.operation, (), None, self._responses, at)
+        checked = ResultPolicyPlanning(status.operation, status.annotations, self._responses, at)
         checked.check_method()
         checked.check_poll(poll)
         call = self._plan_call(tool, poll, poll.operation, "operation")
@@ -202,7 +202,7 @@ class JobPlanning:
         """Return the jobs that the document describes: by a link, or else by `Location`."""
         for link in _list_links(tool.operation):
             target = self._follow(tool, link)
-            if target is None or target.operation.method not in SAFE_METHODS:
+            if target is None or not _is_polled(target):
                 continue
             found = self._find_final_values(target.operation)
             if found is None:
@@ -224,7 +224,7 @@ class JobPlanning:
             operation = target.operation
             required = [it for it in target.arguments if it.required]
             in_path = [it for it in required if it.location == "path"]
-            if operation.method != "GET" or operation.source != tool.operation.source:
+            if not _is_polled(target) or operation.source != tool.operation.source:
                 continue
             if not in_path or in_path != required:
                 continue
@@ -265,6 +265,11 @@ def _has_location(operation: Operation) -> bool:
         if response.status == _ACCEPTED
         for header in response.headers
     )
+
+
+def _is_polled(tool: ToolPlan) -> bool:
+    """Whether the operation of a tool may be sent again and again."""
+    return tool.operation.method in SAFE_METHODS and bool(tool.annotations["readOnlyHint"])
 
 
 def _list_links(operation: Operation) -> Iterable[ResponseLink]:

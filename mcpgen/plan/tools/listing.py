@@ -1,19 +1,28 @@
-"""The tool list: all tools within the token budget, or else three tools to find and call them."""
+"""The tool list: all tools within the token budget, or else few tools to find and call them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+from mcpgen.contract.code_mode import MAX_CODE, CodeBounds
 from mcpgen.contract.snapshot import estimate_tokens
 from mcpgen.contract.toolset_names import EVERYTHING, normalize_toolset_name
 from mcpgen.diagnostics import Problems, did_you_mean
-from mcpgen.ir.tool_plan import ToolGroupPlan, ToolPlan, ToolSearch, Toolset, WorkflowPlan
+from mcpgen.ir.tool_plan import (
+    HandlesPlan,
+    ToolGroupPlan,
+    ToolPlan,
+    ToolSearch,
+    Toolset,
+    WorkflowPlan,
+)
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.tools.entries import names_of
 from mcpgen.plan.tools.extensions import list_scopes
 from mcpgen.plan.tools.search_index import find_tag
+from mcpgen.search.query import CHANGE, READ, REMOVE
 
 AnyTool: TypeAlias = ToolPlan | WorkflowPlan
 
@@ -30,10 +39,9 @@ def plan_toolsets(
 
     Unknown tags and tools, and names that `--toolset` cannot select, are errors.
     """
+    merged = [tool for group in groups for tool in group.merged]
     found = {
-        str(group.module): Toolset(
-            str(group.module), group.description, tuple(tool.name for tool in group.listed_tools)
-        )
+        str(group.module): Toolset(str(group.module), group.description, _list_group(group, merged))
         for group in groups
     }
     by_tag: dict[str, set[str]] = {}
@@ -41,12 +49,14 @@ def plan_toolsets(
     by_name = {workflow.name: {workflow.name} for workflow in workflows}
     for group in groups:
         for tool in group.listed_tools:
-            for tag in tool.operation.tags or (group.tag,):
-                by_tag.setdefault(tag, set()).add(tool.name)
-            for scope in list_scopes(tool.operation):
-                by_scope.setdefault(scope, set()).add(tool.name)
-            for name in (*names_of(tool.operation), tool.name):
-                by_name[name] = {tool.name}
+            by_name[tool.name] = {tool.name}
+            for operation in tool.operations:
+                for tag in operation.tags or (operation.tag,):
+                    by_tag.setdefault(tag, set()).add(tool.name)
+                for scope in list_scopes(operation):
+                    by_scope.setdefault(scope, set()).add(tool.name)
+                for name in names_of(operation):
+                    by_name[name] = {tool.name}
     for scope, in_scope in by_scope.items():
         found.setdefault(scope, Toolset(scope, "", tuple(sorted(in_scope))))
     _check_names(policy, problems)
@@ -56,6 +66,13 @@ def plan_toolsets(
         tools |= _look_up(entry.tools, by_name, "tool", (*at, "tools"), policy, problems)
         found[name] = Toolset(name, entry.description, tuple(sorted(tools)))
     return tuple(found[name] for name in sorted(found))
+
+
+def _list_group(group: ToolGroupPlan, merged: Iterable[ToolPlan]) -> tuple[str, ...]:
+    """Return the names of a group's tools: its own, and merged ones with an operation of it."""
+    names = {tool.name for tool in group.listed_tools}
+    names |= {tool.name for tool in merged if any(it.tag == group.tag for it in tool.operations)}
+    return tuple(sorted(names))
 
 
 def _check_names(policy: Policy, problems: Problems) -> None:
@@ -111,30 +128,37 @@ def plan_search(
     groups: Sequence[ToolGroupPlan],
     workflows: Sequence[WorkflowPlan],
     toolsets: Sequence[Toolset],
+    handles: HandlesPlan | None,
     policy: Policy,
     problems: Problems,
 ) -> ToolSearch | None:
-    """Return the search tools if the tool list exceeds the budget, or None.
+    """Return the search tools if the tool list exceeds the budget or in code mode, else None.
 
-    Workflows are listed nevertheless.
+    Workflows and the tool that reads results (`handles`) are listed nevertheless; workflows not in
+    code mode.
     """
+    own = 0 if handles is None else handles.token_cost
     of_operations = (tool for group in groups for tool in group.listed_tools)
     tools: list[AnyTool] = sorted([*of_operations, *workflows], key=lambda tool: tool.name)
-    budget = policy.manifest.budget
-    if sum(tool.token_cost for tool in tools) <= budget:
+    budget, bounds = policy.manifest.budget, policy.manifest.code_bounds
+    is_small = own + sum(tool.token_cost for tool in tools) <= budget
+    if not tools or (bounds is None and is_small):
         return None
-    search, describe, call = _choose_names(tools)
+    search, describe, call, run = _choose_names(tools, has_code=bounds is not None)
+    use = call if bounds is None else run
     stated = policy.manifest.toolsets
-    also_listed = {workflow.name for workflow in workflows}.union(
+    also_listed = {workflow.name for workflow in workflows if bounds is None}.union(
         *(it.tools for it in toolsets if it.name in stated and stated[it.name].listed)
     )
     others = [tool for tool in tools if tool.name not in also_listed]
-    listed = (
-        _make_search_tool(search, (describe, call), title, tools, len(others)),
-        _make_describe_tool(describe, (search, call)),
+    listed = [
+        _make_search_tool(search, (describe, use), title, tools, len(others)),
+        _make_describe_tool(describe, (search, use), shows_functions=bounds is not None),
         _make_call_tool(call, (search, describe), tools),
-    )
-    cost = sum(map(estimate_tokens, listed))
+    ]
+    if bounds is not None:
+        listed.append(_make_run_tool(run, describe, tools, bounds))
+    cost = own + sum(map(estimate_tokens, listed))
     cost += sum(tool.token_cost for tool in tools if tool.name in also_listed)
     if cost > budget:
         problems.warning(
@@ -149,26 +173,35 @@ def plan_search(
         search=search,
         describe=describe,
         call=call,
-        tools=listed,
+        run="" if bounds is None else run,
+        tools=tuple(listed),
         also_listed=tuple(sorted(also_listed)),
         token_cost=cost,
     )
 
 
-def _choose_names(tools: Iterable[AnyTool]) -> tuple[str, str, str]:
+def _choose_names(tools: Iterable[AnyTool], *, has_code: bool) -> tuple[str, str, str, str]:
     """Return the names of the search tools, with the prefix `mcp_` if the API uses one of them."""
-    taken = {tool.name for tool in tools}
-    taken |= {alias for tool in tools if isinstance(tool, ToolPlan) for alias in tool.aliases}
-    names = ("search_tools", "describe_tool", "call_tool")
-    while taken & {*names}:
-        names = (f"mcp_{names[0]}", f"mcp_{names[1]}", f"mcp_{names[2]}")
-    return names
+    taken = list_names(tools)
+    search, describe, call, run = "search_tools", "describe_tool", "call_tool", "run_code"
+    while taken & {search, describe, call} or (has_code and run in taken):
+        search, describe, call, run = (f"mcp_{it}" for it in (search, describe, call, run))
+    return search, describe, call, run
 
 
-def _make_tool(
+def list_names(tools: Iterable[AnyTool]) -> set[str]:
+    """Return the names of tools, with their former ones."""
+    return {
+        name
+        for tool in tools
+        for name in (tool.name, *(tool.aliases if isinstance(tool, ToolPlan) else ()))
+    }
+
+
+def make_tool(
     name: str, title: str, description: str, properties: JsonObject, hints: JsonObject
 ) -> JsonObject:
-    """Return the list entry of a search tool; only the first of its arguments is required."""
+    """Return the list entry of a tool that mcpgen adds; only its first argument is required."""
     return {
         "name": name,
         "title": title,
@@ -184,7 +217,7 @@ def _make_tool(
 
 
 _NAME: JsonObject = {"type": "string", "description": "The tool's name."}
-_LOOKS_ONLY: JsonObject = {
+LOOKS_ONLY: JsonObject = {
     "readOnlyHint": True,
     "destructiveHint": False,
     "idempotentHint": True,
@@ -195,7 +228,7 @@ _LOOKS_ONLY: JsonObject = {
 def _make_search_tool(
     name: str, others: tuple[str, str], title: str, tools: Sequence[AnyTool], unlisted: int
 ) -> JsonObject:
-    describe, call = others
+    describe, use = others
     tag: JsonObject = {"type": "string", "description": "Only tools of this tag."}
     tags = sorted({find_tag(tool) for tool in tools} - {""})
     if len(tags) <= _MAX_TAGS_NAMED:
@@ -203,7 +236,7 @@ def _make_search_tool(
     description = (
         f"Find tools of {title} by what you want to do. It has {unlisted:,} tools that are not "
         "listed. Ask in plain words, as for a task: a verb and what it is about. The answer names "
-        f"tools, best first; read one with `{describe}`, then call it with `{call}`."
+        f"tools, best first; read one with `{describe}`, then call it with `{use}`."
     )
     query = {
         "type": "string",
@@ -218,17 +251,59 @@ def _make_search_tool(
         "default": 10,
         "description": "How many tools to name at most, 1 to 20; 10 by default.",
     }
-    properties = {"query": query, "limit": limit, "tag": tag}
-    return _make_tool(name, "Search tools", description, properties, _LOOKS_ONLY)
+    effect = {
+        "type": "string",
+        "enum": [READ, CHANGE, REMOVE],
+        "description": "Only tools that do this.",
+    }
+    properties = {"query": query, "limit": limit, "tag": tag, "effect": effect}
+    return make_tool(name, "Search tools", description, properties, LOOKS_ONLY)
 
 
-def _make_describe_tool(name: str, others: tuple[str, str]) -> JsonObject:
-    search, call = others
+def _make_describe_tool(name: str, others: tuple[str, str], *, shows_functions: bool) -> JsonObject:
+    """Return the list entry of the tool that describes others: in code mode as functions."""
+    search, use = others
+    if shows_functions:
+        title = "Describe tools"
+        description = (
+            f"Read the Python functions of tools that `{search}` named, with the types of "
+            f"arguments and results, before you use them in `{use}`."
+        )
+        about_name = "Names of tools or types, separated by commas."
+        about_schema = "Show one tool with its JSON Schemas instead."
+    else:
+        title = "Describe a tool"
+        description = (
+            f"Read the description and the JSON Schema of a tool that `{search}` named, before you "
+            f"call it with `{use}`."
+        )
+        about_name = "The tool's name."
+        about_schema = "Also show the JSON Schema of the result, which is a sketch otherwise."
+    output_schema = {"type": "boolean", "default": False, "description": about_schema}
+    named = {"type": "string", "description": about_name}
+    properties = {"name": named, "output_schema": output_schema}
+    return make_tool(name, title, description, properties, LOOKS_ONLY)
+
+
+def _make_run_tool(
+    name: str, describe: str, tools: Sequence[AnyTool], bounds: CodeBounds
+) -> JsonObject:
     description = (
-        f"Read the description and the JSON Schema of a tool that `{search}` named, before you "
-        f"call it with `{call}`."
+        "Run Python that calls tools as functions: several calls, loops, and only what you need of "
+        f"their results. Read the functions with `{describe}` first. Each takes keyword arguments, "
+        "returns plain data, is checked and confirmed as a direct call is, and raises RuntimeError "
+        f"if it fails. The last expression is the result. At most {bounds.max_calls:,} calls and "
+        f"{bounds.max_seconds:g} s; no network, files or other packages. Types are checked before "
+        "the first call."
     )
-    return _make_tool(name, "Describe a tool", description, {"name": _NAME}, _LOOKS_ONLY)
+    code = {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": MAX_CODE,
+        "description": f"Python, 1 to {MAX_CODE:,} characters. End with the expression to return,"
+        " such as a dict or a list.",
+    }
+    return make_tool(name, "Run code", description, {"code": code}, _merge_code_hints(tools))
 
 
 def _make_call_tool(name: str, others: tuple[str, str], tools: Sequence[AnyTool]) -> JsonObject:
@@ -240,7 +315,7 @@ def _make_call_tool(name: str, others: tuple[str, str], tools: Sequence[AnyTool]
     )
     about_arguments = "Its arguments, by name; none by default."
     properties = {"name": _NAME, "arguments": {"type": "object", "description": about_arguments}}
-    return _make_tool(name, "Call a tool", description, properties, _merge_hints(tools))
+    return make_tool(name, "Call a tool", description, properties, _merge_hints(tools))
 
 
 def _merge_hints(tools: Sequence[AnyTool]) -> JsonObject:
@@ -251,4 +326,15 @@ def _merge_hints(tools: Sequence[AnyTool]) -> JsonObject:
         "destructiveHint": any(hint.get("destructiveHint", True) for hint in hints),
         "idempotentHint": all(hint.get("idempotentHint", False) for hint in hints),
         "openWorldHint": any(hint.get("openWorldHint", True) for hint in hints),
+    }
+
+
+def _merge_code_hints(tools: Sequence[AnyTool]) -> JsonObject:
+    """Return the hints of a tool that may call all others any number of times."""
+    is_read_only = all(tool.annotations.get("readOnlyHint") is True for tool in tools)
+    return {
+        "readOnlyHint": is_read_only,
+        "destructiveHint": not is_read_only,
+        "idempotentHint": is_read_only,
+        "openWorldHint": any(tool.annotations.get("openWorldHint", True) for tool in tools),
     }

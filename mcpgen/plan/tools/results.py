@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, OperationRefusedError
-from mcpgen.ir.api import SAFE_METHODS, Operation
-from mcpgen.ir.manifest_entries import EffectiveEntry, PollEntry, ResultEntry
-from mcpgen.ir.tool_plan import Annotation, Argument, Pagination, ResultPolicies
+from mcpgen.ir.api import IDEMPOTENT_METHODS, SAFE_METHODS, Operation
+from mcpgen.ir.manifest_entries import EffectiveEntry, OperationEntry, PollEntry, ResultEntry
+from mcpgen.ir.tool_plan import Annotation, Pagination, ResultPolicies
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import Samples
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
@@ -23,7 +23,6 @@ from mcpgen.plan.schemas.output_profile import (
 )
 from mcpgen.plan.schemas.tool_schema import ToolSchemas, list_response_schemas
 from mcpgen.plan.schemas.types import Types
-from mcpgen.plan.tools.pagination import find_size_parameter
 from mcpgen.text.media_types import essence_of
 
 
@@ -59,18 +58,22 @@ def _returns_without_json(operation: Operation) -> Annotation:
 
 
 def list_accepted_types(operation: Operation) -> tuple[str, ...]:
-    """Return the media types to accept: only JSON if there is JSON, so that the API chooses it."""
+    """Return the media types to accept: only JSON if there is JSON, so that the API chooses it.
+
+    JSON that only a later status has, such as 202 where a file is not ready, is one of all types:
+    the API could not send the file if JSON alone were accepted.
+    """
     for prefix in ("2", "default", ""):
-        content = [
-            item
-            for response in operation.responses
-            if response.status.startswith(prefix)
-            for item in response.content
+        responses = [
+            it for it in operation.responses if it.status.startswith(prefix) and it.content
         ]
+        content = [item for response in responses for item in response.content]
         names = dict.fromkeys(essence_of(item.media_type) for item in rank_media_types(content))
         if names:
+            first = min(responses, key=lambda it: it.status.upper().replace("X", "~"))
             of_json = ["application/json" if "*" in it else it for it in names if is_json(it)]
-            return tuple(of_json or names)
+            first_has_json = prefix != "2" or any(is_json(it.media_type) for it in first.content)
+            return tuple(of_json if of_json and first_has_json else names)
     return ("*/*",)
 
 
@@ -90,14 +93,30 @@ At = Callable[..., Location]
 
 
 def limit_pages(
-    pages: Pagination | None, operation: Operation, effective: EffectiveEntry, at: At
+    pages: Pagination | None,
+    operation: Operation,
+    effective: EffectiveEntry,
+    at: At,
+    *,
+    repeats: bool,
 ) -> Pagination | None:
     """Return the pagination of a list, limited by the manifest.
+
+    `repeats` states that a call may be sent again, for another page; otherwise there is none.
 
     Raises:
         OperationRefusedError: the manifest limits pages, and the operation has none.
     """
     entry = effective.entry
+    if pages is not None and not repeats:
+        if not entry.paginate or effective.is_inherited("paginate"):
+            return None
+        raise OperationRefusedError(
+            "paginate-entry",
+            f"`{operation.key}` is not known to be read-only, so that it is sent once per call",
+            at("paginate"),
+            "where it changes nothing, state `annotations: {readOnlyHint: true}` beside it",
+        )
     if entry.paginate is None:
         return pages
     if pages is None and effective.is_inherited("paginate"):
@@ -118,18 +137,13 @@ class ResultPolicyPlanning:
     def __init__(
         self,
         operation: Operation,
-        arguments: tuple[Argument, ...],
-        pages: Pagination | None,
+        hints: JsonObject,
         responses: Shapes,
         at: At,
     ) -> None:
+        """Initialize with the parts of a tool; `hints` are its annotations."""
         self._operation = operation
-        self._arguments: Mapping[str, str] = {
-            argument.wire_name: argument.name
-            for argument in arguments
-            if argument.location == "query"
-        }
-        self._pages = pages
+        self._hints = hints
         self._responses = responses
         self._at = at
 
@@ -144,7 +158,7 @@ class ResultPolicyPlanning:
             confirm=entry.confirm,
             timeout_seconds=entry.timeout_seconds,
             max_concurrent=entry.max_concurrent,
-            attempts=None if entry.retry is None else entry.retry.attempts,
+            attempts=self._choose_attempts(entry),
         )
         if entry.poll is not None and not entry.poll.operation:
             self.check_method()
@@ -156,6 +170,16 @@ class ResultPolicyPlanning:
         if effective.is_inherited("result") and not entry.result.select and not schemas:
             return policies  # an entry that covers many bounds the results that there are
         return self._with_result(policies, entry.result)
+
+    def _choose_attempts(self, entry: OperationEntry) -> int | None:
+        """Return the attempts of the manifest, or 1 where each attempt would have an effect.
+
+        None for the limit of the server, which applies to idempotent methods.
+        """
+        if entry.retry is not None:
+            return entry.retry.attempts
+        is_repeated = self._operation.method in IDEMPOTENT_METHODS
+        return 1 if is_repeated and not self._hints["idempotentHint"] else None
 
     def _with_result(self, policies: ResultPolicies, wish: ResultEntry) -> ResultPolicies:
         schemas = self._list_schemas("result")
@@ -172,23 +196,7 @@ class ResultPolicyPlanning:
             select=nest_paths(wish.select),
             max_items=wish.max_items,
             max_bytes=wish.max_bytes,
-            rest=self._describe_rest(wish),
         )
-
-    def _describe_rest(self, wish: ResultEntry) -> str:
-        """Describe how to get the rest of a truncated result."""
-        if wish.max_items is None and wish.max_bytes is None:
-            return ""
-        pages = self._pages
-        size = self._arguments.get(find_size_parameter(self._operation), "")
-        following = "" if pages is None else self._arguments.get(pages.parameter, "")
-        if size and wish.max_items is not None:
-            go_on = f", and go on with `{following}`" if following else ""
-            return f"Ask for at most {wish.max_items} items a page by `{size}`{go_on}."
-        if size or following:
-            names = " and ".join(f"`{name}`" for name in (size, following) if name)
-            return f"Smaller pages show the rest, by {names}."
-        return "Arguments that ask for less show the rest." if self._arguments else ""
 
     def check_method(self) -> None:
         """Check that the request can be repeated.
@@ -201,6 +209,13 @@ class ResultPolicyPlanning:
             raise self._make_refusal(
                 f"a `{method}` has its effect each time it is sent, and polling sends it again",
                 "poll the operation that reads the state",
+                "poll",
+            )
+        if not self._hints["readOnlyHint"]:
+            raise self._make_refusal(
+                f"`{self._operation.key}` is not read-only, and polling sends it again",
+                "poll the operation that reads the state; or, where this one changes nothing, say "
+                "so of it in `mcpgen.yaml`: `annotations: {readOnlyHint: true}`",
                 "poll",
             )
 

@@ -9,47 +9,51 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from mcpgen.diagnostics import Problems, did_you_mean
-from mcpgen.ir.manifest_entries import ALL_OPERATIONS, EFFECTS, OperationEntry
+from mcpgen.ir.manifest_entries import ALL_OPERATIONS, EFFECTS
 from mcpgen.ir.tool_plan import ToolPlan, WorkflowPlan
 from mcpgen.plan.policy import Policy
-from mcpgen.plan.tools.entries import find_effect, names_of
+from mcpgen.plan.tools.entries import names_of
 
 
 def plan_scopes(
     tools: Mapping[str, ToolPlan],
-    entries: Mapping[str, OperationEntry],
+    merged: Iterable[ToolPlan],
     workflows: Iterable[WorkflowPlan],
     policy: Policy,
     problems: Problems,
 ) -> dict[str, tuple[str, ...]]:
     """Return the scopes of each tool that needs some, by its name; `tools` are by operation key.
 
-    A workflow needs the scopes of all its steps. An entry that covers no tool is an error.
+    A workflow needs the scopes of all its steps. A merged tool needs those that all its operations
+    need; a call then needs those of its operation. An entry that covers no tool is an error.
     """
     stated = policy.manifest.authorization.scopes
     if not stated:
         return {}
     used: set[str] = set()
     found: dict[str, tuple[str, ...]] = {}
-    for key, tool in tools.items():
-        levels = _list_levels(tool, entries.get(key, OperationEntry()))
+    for tool in tools.values():
+        levels = _list_levels(tool)
         covering = next((names for level in levels if (names := level & stated.keys())), set())
         used.update(*(level & stated.keys() for level in levels))
         found[tool.name] = tuple(sorted({scope for name in covering for scope in stated[name]}))
     _report_unused_entries(stated.keys() - used, tools.values(), policy, problems)
+    for tool in merged:
+        common = set.intersection(*(set(found.get(it.tool, ())) for it in tool.merges))
+        found[tool.name] = tuple(sorted(common))
     for workflow in workflows:
         of_steps = {scope for step in workflow.steps for scope in found.get(step.tool, ())}
         found[workflow.name] = tuple(sorted(of_steps))
     return {name: scopes for name, scopes in sorted(found.items()) if scopes}
 
 
-def _list_levels(tool: ToolPlan, entry: OperationEntry) -> tuple[set[str], ...]:
+def _list_levels(tool: ToolPlan) -> tuple[set[str], ...]:
     """Return the keys that cover a tool, the closest first."""
     operation = tool.operation
     return (
         set(names_of(operation)),
         {f"tag:{tag}" for tag in operation.tags or (operation.tag,)},
-        {f"effect:{find_effect(operation, entry)}"},
+        {f"effect:{tool.effect}"},
         {ALL_OPERATIONS},
     )
 

@@ -8,15 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
-from mcpgen.jsonschema.types import JsonValue
+from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.plan.naming.operation_phrases import is_opaque
 from mcpgen.plan.naming.words import snake_case
-from mcpgen.search.index import Entry
+from mcpgen.plan.tools.search_lexicon import find_related
+from mcpgen.plan.tools.search_results import ResultTexts
+from mcpgen.search.index import Entry, Lexicon, SearchIndex
 from mcpgen.search.query import CHANGE, READ, REMOVE, find_effects
 from mcpgen.search.words import verbs, words
 from mcpgen.text.prose import plain_line, shorten_at_sentence
 
 _MAX_SUMMARY = 120
+_MAX_ABOUT = 300
 _MAX_ARGUMENT_DEPTH = 3
 
 # The weight of a word by field, and its saturation
@@ -27,13 +30,17 @@ _WEIGHTS = {
     "path": 2.0,
     "tag": 1.0,
     "name": 0.5,
-    "description": 0.5,
+    "description": 0.75,
     "arguments": 0.5,  # their names, and the values that they can have
-    "about_arguments": 0.25,
+    "about_arguments": 0.4,
+    "about_tag": 0.3,
+    "result": 0.1,  # names of the members of its result
+    "about_result": 0.15,  # descriptions of its result
     "kin": 0.15,  # words of only the other operations on the same resource
 }
+_TOPICS = ("title", "path", "tag")  # fields with the API's own words for its things
 _LENGTH = 0.5
-_SATURATION = 0.25
+_SATURATION = 1.0
 # A sentence that so many tools share does not distinguish them.
 _MOST_SHARING = 0.01
 _ALWAYS_SHARED = 3
@@ -48,15 +55,22 @@ _Tool = ToolPlan | WorkflowPlan
 _Fields = dict[str, Counter[str]]
 
 
-def make_index(plan: ServerPlan) -> tuple[Entry, ...]:
-    """Return the search index entries of the tools, by name; () if all tools are listed."""
+def make_index(plan: ServerPlan) -> SearchIndex | None:
+    """Return the search index of the tools, by name; None if all tools are listed."""
     if plan.search is None:
-        return ()
+        return None
     tools: list[_Tool] = [*plan.listed_tools, *plan.workflows]
     tools.sort(key=lambda tool: tool.name)
-    fields = _collect_fields(tools)
+    fields = _collect_fields(plan, tools)
     terms = _weigh_terms(fields)
-    return tuple(_build_entry(tool, found) for tool, found in zip(tools, terms, strict=True))
+    entries = (_build_entry(tool, found) for tool, found in zip(tools, terms, strict=True))
+    return SearchIndex(_build_lexicon(fields), tuple(entries))
+
+
+def _build_lexicon(fields: Sequence[_Fields]) -> Lexicon:
+    terms = {word for each in fields for words_of in each.values() for word in words_of}
+    topics = {word for each in fields for name in _TOPICS for word in each[name]}
+    return Lexicon(find_related(terms, topics))
 
 
 def find_tag(tool: _Tool) -> str:
@@ -92,7 +106,9 @@ def _find_path(tool: _Tool) -> str:
 
 
 def _join_fixed_segments(tool: _Tool) -> str:
-    return " ".join(part for part in _find_path(tool).split("/") if "{" not in part)
+    operations = () if isinstance(tool, WorkflowPlan) else tool.operations
+    parts = (part for it in operations for part in it.path.split("/") if "{" not in part)
+    return " ".join(parts if len(operations) <= 1 else dict.fromkeys(parts))
 
 
 def _list_named_things(tool: _Tool) -> tuple[str, ...]:
@@ -138,14 +154,22 @@ def _weigh_terms(tools: Sequence[_Fields]) -> Iterator[dict[int, str]]:
                 weights[word] += weight * count / length
         by_tenths: defaultdict[int, list[str]] = defaultdict(list)
         for word, it in sorted(weights.items()):
-            by_tenths[round(10 * it / (it + _SATURATION))].append(word)
+            tenths = round(10 * it / (it + _SATURATION))
+            if tenths:
+                by_tenths[tenths].append(word)
         yield {tenths: " ".join(by_tenths[tenths]) for tenths in sorted(by_tenths, reverse=True)}
 
 
-def _collect_fields(tools: Sequence[_Tool]) -> list[_Fields]:
+def _collect_fields(plan: ServerPlan, tools: Sequence[_Tool]) -> list[_Fields]:
     """Return the words of each tool, by field."""
+    about_tags = {
+        tag: Counter(words(_start_of(text))) for tag, text in plan.api.tag_descriptions.items()
+    }
+    texts = ResultTexts(plan.api.schemas)
+    results = [_count_results(tool, texts) for tool in tools]
     sentences = [_split_description(tool) for tool in tools]
-    arguments = [list(_iterate_descriptions(tool.input_schema)) for tool in tools]
+    schemas = [_describe_arguments(tool) for tool in tools]
+    arguments = [list(_iterate_descriptions(schema)) for schema in schemas]
     shared = _find_shared(sentences) | _find_shared(arguments)
     found = [
         {
@@ -154,10 +178,15 @@ def _collect_fields(tools: Sequence[_Tool]) -> list[_Fields]:
             "tag": Counter(words(" ".join(_list_tag_words(tool)))),
             "name": _name_words(tool),
             "description": Counter(_select_distinctive(said, shared)),
-            "arguments": Counter(words(" ".join(_iterate_argument_words(tool.input_schema)))),
+            "arguments": Counter(words(" ".join(_iterate_argument_words(schema)))),
             "about_arguments": Counter(_select_distinctive(about, shared)),
+            "about_tag": about_tags.get(find_tag(tool), Counter()),
+            "result": _count_words(result[0]),
+            "about_result": _count_words(result[1]),
         }
-        for tool, said, about in zip(tools, sentences, arguments, strict=True)
+        for tool, said, about, schema, result in zip(
+            tools, sentences, arguments, schemas, results, strict=True
+        )
     ]
     _add_kin(tools, found)
     return found
@@ -165,7 +194,7 @@ def _collect_fields(tools: Sequence[_Tool]) -> list[_Fields]:
 
 def _name_words(tool: _Tool) -> Counter[str]:
     """Return the words of the operationId, which the tool's name may omit."""
-    if isinstance(tool, ToolPlan):
+    if isinstance(tool, ToolPlan) and not tool.merges:
         operation_id = tool.operation.operation_id
         if operation_id and not is_opaque(operation_id):
             return Counter(words(snake_case(operation_id)))
@@ -204,6 +233,35 @@ def _add_kin(tools: Sequence[_Tool], found: Sequence[_Fields]) -> None:
         for number in family:
             others = set().union(*(said[other] for other in family if other != number))
             found[number]["kin"] = Counter(others - said[number])
+
+
+def _describe_arguments(tool: _Tool) -> JsonObject:
+    """Return the schema of the arguments that are about the task and not about the result."""
+    own = (
+        {tool.continuation} if isinstance(tool, WorkflowPlan) else {tool.continuation, tool.fields}
+    )
+    properties = tool.input_schema.get("properties", {})
+    kept = {name: schema for name, schema in properties.items() if name not in own}
+    return {**tool.input_schema, "properties": kept}
+
+
+def _start_of(text: str) -> str:
+    return shorten_at_sentence(plain_line(text), _MAX_ABOUT)
+
+
+def _count_results(tool: _Tool, texts: ResultTexts) -> tuple[Counter[str], Counter[str]]:
+    if isinstance(tool, WorkflowPlan):
+        return Counter(), Counter()
+    return texts.count(tool.operation)
+
+
+def _count_words(texts: Counter[str]) -> Counter[str]:
+    """Count the words of texts that occur as often as counted."""
+    found: Counter[str] = Counter()
+    for text, count in texts.items():
+        for word in words(text):
+            found[word] += count
+    return found
 
 
 def _iterate_argument_words(schema: JsonValue, depth: int = 0) -> Iterator[str]:

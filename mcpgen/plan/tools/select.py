@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from mcpgen.diagnostics import Problems, did_you_mean
@@ -39,14 +39,13 @@ def select(
                 why="it would silently change nothing",
                 help=_suggest(pattern, described),
             )
-    default = all(rule.include is None for rule in rules)
     for operation in described:
-        if not _is_wanted(operation, rules, default=default):
+        if not is_selected(operation, rules):
             _refuse_entry(operation, policy, problems)
     return tuple(
         operation
         for operation in operations
-        if (operation.declared is not None or _is_wanted(operation, rules, default=default))
+        if (operation.declared is not None or is_selected(operation, rules))
         and entries[operation.key].expose != "off"
     )
 
@@ -65,11 +64,12 @@ def _refuse_entry(operation: Operation, policy: Policy, problems: Problems) -> N
         )
 
 
-def _is_wanted(operation: Operation, rules: Iterable[SelectRule], *, default: bool) -> bool:
+def is_selected(operation: Operation, rules: Sequence[SelectRule]) -> bool:
+    """Apply the rules of `select` to an operation: the first that matches decides."""
     for rule in rules:
         if _fits(operation, rule):
             return rule.include is not None
-    return default
+    return all(rule.include is None for rule in rules)
 
 
 def _fits(operation: Operation, rule: SelectRule) -> bool:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec.structs import replace
 
+from mcpgen.contract.flat_bodies import FlatBody
 from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Operation
 from mcpgen.ir.manifest_entries import EffectiveEntry
-from mcpgen.ir.tool_plan import Argument, Fixed, Pagination, ResultPolicies, ToolPlan, ViewPlan
-from mcpgen.plan.arguments.arguments import explain_unsendable, plan_arguments, select_media_types
+from mcpgen.ir.tool_plan import Fixed, Pagination, ResultPolicies, ToolPlan, ViewPlan
+from mcpgen.jsonschema.types import JsonObject
+from mcpgen.plan.arguments.arguments import (
+    BODY,
+    ListedArgument,
+    explain_unsendable,
+    plan_arguments,
+    select_media_types,
+)
 from mcpgen.plan.arguments.declared_defaults import DeclaredDefaults
 from mcpgen.plan.arguments.headers import (
     SteeringParameter,
@@ -35,12 +43,23 @@ from mcpgen.plan.arguments.overrides import (
 )
 from mcpgen.plan.naming.names import to_class_name, to_identifier, wire_names
 from mcpgen.plan.policy import Policy
-from mcpgen.plan.schemas.tool_schema import ToolSchemas
+from mcpgen.plan.schemas.flat_bodies import flatten_body
+from mcpgen.plan.schemas.tool_schema import InputSchemas, ToolSchemas
 from mcpgen.plan.schemas.types import Types
-from mcpgen.plan.tools.annotations import derive_annotations, state_defaults
+from mcpgen.plan.tools.annotations import (
+    choose_effect,
+    decide_hints,
+    is_repeatable,
+    plan_annotations,
+)
 from mcpgen.plan.tools.descriptions import write_tool_description, write_tool_title
-from mcpgen.plan.tools.entries import apply_hints
-from mcpgen.plan.tools.pagination import add_page_argument, recognize_pagination
+from mcpgen.plan.tools.own_arguments import (
+    add_arguments,
+    describe_continuation,
+    describe_fields,
+    describe_pages,
+)
+from mcpgen.plan.tools.pagination import recognize_pagination
 from mcpgen.plan.tools.results import (
     At,
     ResultPolicyPlanning,
@@ -66,13 +85,19 @@ class ToolPlanning:
         offered: Mapping[str, str],
         policy: Policy,
         problems: Problems,
+        *,
+        scope_sentences: frozenset[str] = frozenset(),
     ) -> None:
-        """Initialize the shared parts; `offered` is the result of `find_safe_names`."""
+        """Initialize the shared parts.
+
+        `offered` is the result of `find_safe_names`, `scope_sentences` of `find_scope_sentences`.
+        """
         self._schemas = schemas
         self._types = types
         self._offered = offered
         self._policy = policy
         self._problems = problems
+        self._scope_sentences = scope_sentences
         self._headers: dict[str, tuple[Fixed, ...]] = {}  # by source
         self._defaults = DeclaredDefaults(schemas.requests, problems)
         self._key_headers: list[KeyHeader] = []
@@ -92,21 +117,35 @@ class ToolPlanning:
         operation = adjusted.sent
         self._report_unsendable(operation)
         inputs = self._schemas.input(listed, operation)
+        renamed = wire_names(inputs.full or inputs.listed, self._offered)
+        inputs, flat_body = self._flatten(inputs, listed, adjusted, effective)
         notes = ("Some arguments nest further than listed.",) if inputs.is_cut else ()
         title = entry.title or write_tool_title(operation, name)
         arguments = tuple(item.argument for item in listed)
-        pages, policies = self._plan_policies(operation, effective, arguments)
-        if pages is not None:
-            inputs = add_page_argument(inputs, pages)
+        is_trusted = self._policy.manifest.server.is_trusted
+        decision = decide_hints(operation, is_trusted=is_trusted)
+        annotations = plan_annotations(decision, title, entry)
+        effect = choose_effect(decision, entry)
+        pages, policies = self._plan_policies(adjusted, effective, annotations, effect)
+        accept = list_accepted_types(operation)
+        paging = {} if pages is None else describe_pages(pages)
+        taken = (*inputs.listed["properties"], *paging)
         output_schema, result_key, returns = plan_result(
             operation, hint, policies, self._schemas, self._types
         )
+        continuation: Mapping[str, JsonObject] = {}
+        fields: Mapping[str, JsonObject] = {}
+        if entry.expose == "tool" and operation.method != "HEAD" and returns.source != "None":
+            continuation = describe_continuation(annotations, accept, taken)
+            taken = (*taken, *continuation)
+            fields = describe_fields(arguments, output_schema, result_key, taken)
+        inputs = add_arguments(inputs, {**paging, **continuation, **fields})
         tool = ToolPlan(
             name=name,
             function=to_identifier(name),
             call_type=call_type,
             title=title,
-            description=write_tool_description(operation, notes, entry),
+            description=write_tool_description(operation, notes, entry, self._scope_sentences),
             operation=operation,
             arguments=arguments,
             input_schema=inputs.listed,
@@ -114,11 +153,16 @@ class ToolPlanning:
             output_schema=output_schema,
             result_key=result_key,
             returns=returns,
-            annotations=state_defaults(apply_hints(derive_annotations(operation, title), entry)),
-            accept=list_accepted_types(operation),
+            annotations=annotations,
+            effect=effect,
+            hint_reasons=decision.reasons,
+            accept=accept,
             token_cost=0,
             body=select_media_types(operation, self._types),
+            flat_body=flat_body,
             pagination=pages,
+            continuation="".join(continuation),
+            fields="".join(fields),
             policies=policies,
             view=self._plan_view(operation, effective, policies, result_key),
             exposed_as=entry.expose,
@@ -127,9 +171,42 @@ class ToolPlanning:
             fixed=adjusted.fixed,
             hidden=adjusted.hidden,
             members=adjusted.members,
-            wire_names=wire_names(inputs.full or inputs.listed, self._offered),
+            wire_names=renamed,
         )
         return replace(tool, token_cost=token_cost(tool))
+
+    def _flatten(
+        self,
+        inputs: InputSchemas,
+        listed: Sequence[ListedArgument],
+        adjusted: OverriddenOperation,
+        effective: EffectiveEntry,
+    ) -> tuple[InputSchemas, FlatBody | None]:
+        """Return the input schemas with the members of the body as arguments, if they can be."""
+        names = {name: own for (where, name), own in adjusted.names.items() if where == BODY}
+        flat = None
+        if (effective.entry.arguments or self._policy.form.arguments) == "flat":
+            inputs, flat = flatten_body(
+                inputs, listed, adjusted.offered, names, self._schemas.requests, self._offered
+            )
+        if names and flat is None:
+            self._refuse_member_names(adjusted, effective)
+        return inputs, flat
+
+    def _refuse_member_names(
+        self, adjusted: OverriddenOperation, effective: EffectiveEntry
+    ) -> None:
+        at = self._locate_settings(effective)
+        for name, wish in effective.entry.parameters.items():
+            if wish.name and name.startswith(f"{BODY}."):
+                self._problems.error(
+                    "parameter-name",
+                    f"the argument `{name}` of `{adjusted.sent.key}` cannot be called"
+                    f" `{wish.name}`",
+                    at=at("parameters", name),
+                    why="a property of a nested body keeps its name",
+                    help="remove `name`, or set `arguments: flat` if the body is an object",
+                )
 
     def _apply_overrides(
         self, operation: Operation, effective: EffectiveEntry
@@ -202,20 +279,27 @@ class ToolPlanning:
         report_idempotency_keys(self._key_headers, self._problems)
 
     def _plan_policies(
-        self, operation: Operation, effective: EffectiveEntry, arguments: tuple[Argument, ...]
+        self,
+        adjusted: OverriddenOperation,
+        effective: EffectiveEntry,
+        annotations: JsonObject,
+        effect: str,
     ) -> tuple[Pagination | None, ResultPolicies]:
         """Return the pagination and the result policies of a tool."""
+        operation = adjusted.sent
         responses, at = self._schemas.responses, self._locate_settings(effective)
         described = recognize_pagination(operation, self._schemas.requests, responses)
+        fixed = {item.wire_name for item in adjusted.fixed if item.location == BODY}
+        if described is not None and not fixed.isdisjoint(described.body[:1]):
+            described = None  # all requests have the same value
+        repeats = is_repeatable(operation, effect)
 
         def plan_policies() -> tuple[Pagination | None, ResultPolicies]:
-            pages = limit_pages(described, operation, effective, at)
-            policies = ResultPolicyPlanning(operation, arguments, pages, responses, at).of(
-                effective
-            )
-            return pages, policies
+            pages = limit_pages(described, operation, effective, at, repeats=repeats)
+            planning = ResultPolicyPlanning(operation, annotations, responses, at)
+            return pages, planning.of(effective)
 
-        return self.try_apply(plan_policies, (described, ResultPolicies()))
+        return self.try_apply(plan_policies, (described if repeats else None, ResultPolicies()))
 
     def _plan_view(
         self,

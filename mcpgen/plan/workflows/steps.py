@@ -8,6 +8,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from mcpgen.absent import ABSENT
+from mcpgen.contract.flat_bodies import FlatBody
 from mcpgen.diagnostics import did_you_mean
 from mcpgen.ir.api import SkippedOperation
 from mcpgen.ir.tool_plan import Argument, StepPlan, ToolPlan
@@ -175,6 +176,8 @@ class WorkflowSteps:
     def _step_arguments(self, step: Step, tool: ToolPlan | None, items: Value | None) -> ObjectOf:
         given: dict[str, Value] = {}
         said = [it for it in step.arguments if tool is None or not _is_implied(it, tool)]
+        if tool is not None and tool.flat_body is not None:
+            said = _gather_members(said, tool, tool.flat_body)
         for written in said:
             value = self._values.resolve(written.value, written.tokens, items=items, step=None)
             if tool is None:
@@ -224,6 +227,8 @@ class WorkflowSteps:
             for argument in tool.arguments
             if written.location in ("", argument.location)
         ]
+        if tool.flat_body is not None and not written.location:
+            names += tool.flat_body.members
         where = f"{written.location} parameter" if written.location else "argument"
         existing = ", ".join(f"`{name}`" for name in names) or "none"
         self._refuse(
@@ -293,6 +298,29 @@ class WorkflowSteps:
             "every call would be refused before anything is sent",
             "compare it with what `mcpgen tools` shows of the tool",
         )
+
+
+def _gather_members(said: list[StepArgument], tool: ToolPlan, flat: FlatBody) -> list[StepArgument]:
+    """Return the arguments of a step with one body in place of those that are its members.
+
+    A step can pass the whole body as well, which can be the result of another step.
+    """
+    members = [it for it in said if not it.location and it.name in flat.members]
+    others = [it for it in said if it not in members]
+    has_body = any(
+        it.location == "body" or (not it.location and it.name == flat.argument) for it in others
+    )
+    if has_body or not (members or flat.required):
+        return said
+    body = ObjectOf(
+        tuple(
+            (tool.wire_names.get(member, member), it.value)
+            for it in members
+            for member in [flat.members[it.name]]
+        )
+    )
+    tokens = members[0].tokens[:-1] if members else ()
+    return [*others, StepArgument(flat.argument, "", body, tokens)]
 
 
 def _is_implied(written: StepArgument, tool: ToolPlan) -> bool:

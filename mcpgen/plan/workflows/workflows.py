@@ -24,6 +24,7 @@ from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.naming.names import derive_argument_name, to_class_name, to_identifier
 from mcpgen.plan.schemas.tool_schema import ToolSchemas
 from mcpgen.plan.schemas.types import Types
+from mcpgen.plan.tools.own_arguments import describe_continuation
 from mcpgen.plan.tools.targets import token_cost
 from mcpgen.plan.workflows.steps import WorkflowSteps
 from mcpgen.plan.workflows.values import ANYTHING, Known, WorkflowValues, list_literal_types
@@ -80,6 +81,9 @@ class _Planning:
             output = self._values.resolve(workflow.output, workflow.output_tokens)
         title = workflow.title or plain_line(workflow.name.replace("_", " ")).capitalize()
         listed = self._schemas.output(self._build_listed_schema(output))
+        annotations = self._merge_annotations(title) | workflow.hints
+        properties = self._input_keywords.get("properties", {})
+        continuation = describe_continuation(annotations, ("application/json",), properties)
         plan = WorkflowPlan(
             name=workflow.name,
             function=to_identifier(workflow.name),
@@ -87,11 +91,17 @@ class _Planning:
             title=title,
             description=self._build_description(title),
             arguments=arguments,
-            input_schema={"type": "object", **self._input_keywords, "additionalProperties": False},
+            input_schema={
+                "type": "object",
+                **self._input_keywords,
+                "properties": {**properties, **continuation},
+                "additionalProperties": False,
+            },
             output_schema=listed.schema,
             result_key=listed.result_key,
             returns=self._returns(output),
-            annotations=self._merge_annotations(title) | workflow.hints,
+            annotations=annotations,
+            continuation="".join(continuation),
             steps=steps,
             output=output,
             token_cost=0,

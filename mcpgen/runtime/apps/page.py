@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
-from hashlib import sha256
 from importlib.resources import files
 
 from mcpgen.runtime.protocol.jsonrpc import JsonObject, encode_json
+from mcpgen.text.content_policy import join_scripts, make_page_policy
 
 _SCRIPTS = (
     "values",
@@ -30,18 +29,7 @@ def make_page(view: JsonObject, image_origins: Sequence[str] = ()) -> str:
     each "<" is escaped, so that no text can end their element.
     """
     script, style = _read_parts()
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src {_hash_of(script)}",
-            f"style-src {_hash_of(style)}",
-            " ".join(("img-src data:", *image_origins)),
-            "base-uri 'none'",
-            "form-action 'none'",
-            "require-trusted-types-for 'script'",
-            "trusted-types 'none'",
-        )
-    )
+    policy = make_page_policy(script, style, image_origins)
     settings = encode_json(view).decode().replace("<", "\\u003c")
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -65,11 +53,5 @@ def make_page(view: JsonObject, image_origins: Sequence[str] = ()) -> str:
 def _read_parts() -> tuple[str, str]:
     """Return the script and the style sheet of all pages."""
     folder = files(__package__) / "view"
-    scripts = [(folder / f"{name}.js").read_text("utf-8") for name in _SCRIPTS]
-    script = '"use strict";\n(() => {\n' + "\n".join(scripts) + "})();\n"
+    script = join_scripts((folder / f"{name}.js").read_text("utf-8") for name in _SCRIPTS)
     return script, (folder / "view.css").read_text("utf-8")
-
-
-def _hash_of(text: str) -> str:
-    """Return a source of a Content-Security-Policy that permits an inline element."""
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"

@@ -9,7 +9,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
 
-from mcpgen.runtime.connect.html import STYLE_HASH
+from mcpgen.runtime.connect.html import STYLE_SOURCE
 from mcpgen.runtime.connect.records import Records
 from mcpgen.runtime.connect.sign_in import Identity
 from mcpgen.runtime.transports.http.pages import PageRequest, PageResponse
@@ -23,8 +23,8 @@ HEADERS: Final[tuple[Header, ...]] = (
     (b"cache-control", b"no-store"),
     (
         b"content-security-policy",
-        b"default-src 'none'; style-src 'sha256-%b'; form-action 'self'; base-uri 'none';"
-        b" frame-ancestors 'none'" % STYLE_HASH.encode(),
+        b"default-src 'none'; style-src %b; form-action 'self'; base-uri 'none';"
+        b" frame-ancestors 'none'" % STYLE_SOURCE.encode(),
     ),
     (b"x-frame-options", b"DENY"),
     (b"x-content-type-options", b"nosniff"),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Final, NewType
 
+from mcpgen.text.content_policy import permit_inline
 from mcpgen.text.invisible import visible
 
 Html = NewType("Html", str)
@@ -66,7 +65,8 @@ footer p { margin: 0 }
 footer button { min-height: 2rem; padding: .125rem .625rem; font-size: .875rem; font-weight: 400 }
 """.strip()
 
-STYLE_HASH: Final = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+STYLE_SOURCE: Final = permit_inline(_STYLE)
+"""What permits the style sheet in a Content-Security-Policy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
+from msgspec import Struct
+
 from mcpgen.runtime.content import JsonObject, ModelMessage, Text, ToolResult
-from mcpgen.runtime.errors import ClientCannotError, ToolError
+from mcpgen.runtime.errors import (
+    ClientCannotError,
+    InvalidArgumentsError,
+    ProtocolError,
+    ToolError,
+    UnknownToolError,
+)
 from mcpgen.runtime.handlers.client_answers import Elicited, check_answer, read_elicitation
+from mcpgen.runtime.process.memory_budget import decoding_budget
 from mcpgen.runtime.protocol.client_requests import check_client_can, check_form
-from mcpgen.runtime.protocol.jsonrpc import LOG_LEVELS, TASKS_EXTENSION
+from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, LOG_LEVELS, TASKS_EXTENSION
 from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.request import Request
 from mcpgen.runtime.protocol.shapes import shape_model_messages
@@ -32,7 +40,9 @@ class ToolProvider(Protocol):
     async def call(self, name: str, arguments: JsonObject, context: Context) -> ToolResult:
         """Run a tool for a client; raise `UnknownToolError` or `InvalidArgumentsError`."""
 
-    async def run(self, name: str, arguments: JsonObject, context: Context) -> ToolOutcome:
+    async def run(
+        self, name: str, arguments: JsonObject, context: Context, *, is_gathered: bool = False
+    ) -> ToolOutcome:
         """Run a tool for another tool; raise `ToolError` if it fails."""
 
     async def aclose(self) -> None:
@@ -48,6 +58,9 @@ class Host(Protocol):
 
     def announce(self, change: Change) -> None:
         """Notify every subscribed client of a change."""
+
+    async def find_refusal(self, request: Request) -> ToolResult | None:
+        """Count a call for the rate limit; return the refusal if the call exceeds the limit."""
 
     def ask_client(
         self, call: Request, method: str, params: JsonObject, timeout_seconds: float | None
@@ -144,8 +157,27 @@ class InputRequiredError(BaseException):
         self.requests = requests
 
 
-@dataclass(frozen=True, slots=True)
-class ClientRequest:
+class Questions:
+    """What the user was asked during a call, and what the user declined or left unanswered.
+
+    A task does not wait longer than `timeout_seconds` for an answer.
+    """
+
+    asked = 0
+    declined = 0
+
+    def __init__(self, timeout_seconds: float) -> None:
+        self.timeout_seconds = timeout_seconds
+
+    def count(self, requests: Mapping[str, JsonObject], answers: Mapping[str, JsonObject]) -> None:
+        """Count the requests to the client by their answers."""
+        for key, answer in answers.items():
+            self.asked += 1
+            if requests[key]["method"] == "elicitation/create":
+                self.declined += not read_elicitation(answer).is_accepted
+
+
+class ClientRequest(Struct, frozen=True):
     """A request to the client; created by `ask_form`, `ask_url`, `ask_model` or `ask_roots`."""
 
     method: str
@@ -206,6 +238,9 @@ class Context:
 
     task: Task = Task()
     """The task that this call can become, for work that takes long."""
+
+    questions: Questions | None = None
+    """Counts what the user is asked, for a handler that must know."""
 
     attempts: int | None = None
     """Maximum attempts of a repeatable request; None for the number in the tool's contract."""
@@ -370,13 +405,15 @@ class Context:
         """
         shaped = {f"{self._scope}{key}": self._prepare(it) for key, it in requests.items()}
         if self.task.is_begun:
-            answers = await self.task.ask(shaped)
+            answers = await self._ask_in_task(shaped)
         elif self._call.revision.is_modern:
             answers = self._collect_answers(shaped)
         else:
             answers = await self._ask_legacy_client(shaped)
         for key, answer in answers.items():
             check_answer(shaped[key], answer)
+        if self.questions is not None:
+            self.questions.count(shaped, answers)
         return {key.removeprefix(self._scope): answer for key, answer in answers.items()}
 
     def _collect_answers(self, requests: dict[str, JsonObject]) -> dict[str, JsonObject]:
@@ -387,6 +424,62 @@ class Context:
         if len(given) < len(requests):
             raise InputRequiredError({k: it for k, it in requests.items() if k not in given})
         return given
+
+    async def _ask_in_task(self, requests: dict[str, JsonObject]) -> dict[str, JsonObject]:
+        """Show requests with the task, and wait for the answers."""
+        questions = self.questions
+        if questions is None:
+            return await self.task.ask(requests)
+        try:
+            async with asyncio.timeout(questions.timeout_seconds):
+                return await self.task.ask(requests)
+        except TimeoutError:
+            questions.asked += 1
+            questions.declined += 1
+            raise ToolError(
+                f"The user did not answer within {questions.timeout_seconds:g} seconds, so nothing"
+                " was sent."
+            ) from None
+
+    async def call_by_name(
+        self,
+        name: str,
+        arguments: JsonObject,
+        scope: str,
+        call: Callable[[Context], Awaitable[ToolResult]],
+        questions: Questions,
+    ) -> ToolResult:
+        """Make a call for this handler that counts as a call of the client itself.
+
+        It has a rate limit, a span, a line in the log and in the audit file as any call of a
+        client, and secrets in its result are masked before the handler sees it. `scope` is as for
+        `run_tool`, and `questions` counts what the user is asked.
+
+        Raises:
+            ProtocolError: the call cannot be audited.
+        """
+        inner = self._make_inner_context(scope)
+        inner.questions = questions
+        inner.owner = request = self._call.make_inner(name, arguments, scope)
+        try:
+            request.authorize()
+            result = await self._host.find_refusal(request) or await call(inner)
+        except InputRequiredError:
+            self.state = {**self.state, f"{scope}/": inner.state}
+            request.finish({"resultType": "input_required"})
+            raise
+        except ProtocolError as error:
+            request.finish_with_error(error.code, error.message)
+            raise
+        except (InvalidArgumentsError, UnknownToolError, ClientCannotError) as error:
+            request.finish_with_error(INVALID_PARAMS, str(error))
+            raise
+        else:
+            request.finish({"isError": result.is_error})
+        finally:
+            request.close()
+            decoding_budget.release(request)
+        return result if self._call.screen is None else self._call.screen.mask_result(result)
 
     async def _ask_legacy_client(self, requests: dict[str, JsonObject]) -> dict[str, JsonObject]:
         """Send requests to a legacy client and wait for all of its answers."""
@@ -414,13 +507,22 @@ class Context:
             ToolError: there is no such tool, the arguments break its schema, or it failed.
         """
         self._called += 1
-        return (await self.run_tool(name, arguments, f"{name}-{self._called}")).value
+        scope = f"{name}-{self._called}"
+        return (await self.run_tool(name, arguments, scope, is_gathered=False)).value
 
     async def run_tool(
-        self, name: str, arguments: JsonObject, scope: str, *, attempts: int | None = None
+        self,
+        name: str,
+        arguments: JsonObject,
+        scope: str,
+        *,
+        attempts: int | None = None,
+        is_gathered: bool = True,
     ) -> ToolOutcome:
         """Call a generated tool and return its whole outcome.
 
+        The arguments are those of the handler, in which a body is one argument; unless
+        `is_gathered`, they are those of clients, which can be members of the body.
         `scope` identifies this call among those of the handler and is the same in every round.
         `attempts` is the maximum for a repeatable request, in place of the one in its contract.
 
@@ -430,7 +532,7 @@ class Context:
         inner = self._make_inner_context(scope)
         inner.attempts = attempts
         try:
-            return await self._host.tools.run(name, arguments, inner)
+            return await self._host.tools.run(name, arguments, inner, is_gathered=is_gathered)
         except InputRequiredError:
             self.state = {**self.state, f"{scope}/": inner.state}
             raise
@@ -461,6 +563,7 @@ class Context:
         state = {"answers": self._used, "state": self.state.get(f"{scope}/", {})}
         inner = Context(self._call, self._host, self._flush, state, f"{self._scope}{scope}/")
         inner.task = self.task
+        inner.questions = self.questions
         return inner
 
     def _prepare(self, request: ClientRequest) -> JsonObject:

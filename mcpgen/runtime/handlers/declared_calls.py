@@ -111,8 +111,7 @@ class DeclaredFeatures(Features):
         self, tool: str, texts: Mapping[str, str], context: Context
     ) -> ToolResult:
         """Call a tool with arguments that are texts."""
-        schema = self.registry.tools[tool].input_schema
-        properties = schema["properties"]
+        properties = self.registry.tools[tool].listed_schema["properties"]
         arguments = {
             name: parse_text_value(text, properties.get(name, {})) for name, text in texts.items()
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
+import os
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from mcpgen.runtime.handlers.features import Features
     from mcpgen.runtime.handlers.rate_limit import RateLimiter
     from mcpgen.runtime.state.store import Store
+    from mcpgen.runtime.stored_results.service import StoredResults
     from mcpgen.runtime.tasks.service import TaskService
 
 
@@ -124,6 +125,7 @@ class Dispatcher:
         self._cipher = state_cipher or KeyRingCipher.from_environment("", {})
         self.screen = OutputScreen(redactor or (lambda: NO_SECRETS))
         self.task_service: TaskService | None = None  # of a server that declares the extension
+        self.results: StoredResults | None = None  # of a server with handles for long results
         self._peers: dict[ServerProtocol, Flush] = {}
         self.announce_elsewhere: Callable[[Change], None] | None = None  # to other processes
         self.limits = limits
@@ -275,7 +277,7 @@ class Dispatcher:
             try:
                 refusal = None
                 if self.rate_limiter is not None and request.method not in _TASK_METHODS:
-                    refusal = await self.rate_limiter.find_refusal(request)
+                    refusal = await self.find_refusal(request)
                 result = refusal or await self._find_handler(request, context, flush)
             except InputRequiredError as needed:
                 self._require_input(request, needed, context)
@@ -296,6 +298,14 @@ class Dispatcher:
             if decoding_budget.taken:
                 decoding_budget.release(request)
             flush()
+
+    async def find_refusal(self, request: Request) -> ToolResult | None:
+        """Count a request for the rate limit; return the refusal if the request exceeds the limit.
+
+        Raises:
+            ProtocolError: the request exceeds the limit, and is not a call of a tool.
+        """
+        return None if self.rate_limiter is None else await self.rate_limiter.find_refusal(request)
 
     async def _open_state(self, sealed: str, request: Request) -> JsonObject:
         """Decrypt the state that a client has returned; each one is accepted once."""
@@ -356,6 +366,12 @@ class Dispatcher:
             return call
         if tasks is not None and request.method in _TASK_METHODS:
             return tasks.answer(request, flush)
+        if (
+            self.results is not None
+            and request.method == "resources/read"
+            and self.results.has(params["uri"])
+        ):
+            return self.results.read_resource(params["uri"], context)
         if features is None:
             if request.method == "resources/read":  # a server with no other resources than skills
                 raise ResourceNotFoundError(params["uri"])
@@ -424,6 +440,6 @@ def _fail(request: Request, error: Exception) -> None:
 
 
 def _fail_internally(request: Request, error: BaseException) -> None:
-    correlation_id = secrets.token_hex(4)
+    correlation_id = os.urandom(4).hex()
     log("error", f"{correlation_id} {request.method}: {describe_error(error)}")
     request.fail(error, correlation_id)

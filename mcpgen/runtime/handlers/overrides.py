@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass
 from types import FunctionType, MappingProxyType, ModuleType
 from typing import (
     TYPE_CHECKING,
@@ -17,6 +16,8 @@ from typing import (
     TypeVar,
     overload,
 )
+
+from msgspec import Struct
 
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.handlers.signatures import locate_source
@@ -130,8 +131,7 @@ def after(*operations: str, call: object = None) -> Callable[[Any], Any]:
     return _decorate("after", operations)
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(Struct, frozen=True):
     """One decorated function."""
 
     kind: str  # "override", "before" or "after"

@@ -40,13 +40,13 @@ class RateLimiter:
         self._calls: dict[str, int] = {}  # of this period, by caller
 
     async def find_refusal(self, request: Request) -> ToolResult | None:
-        """Count a request; return the answer to a call above the limit, None for the others.
+        """Count a request; return the refusal of a call that exceeds the limit, or None.
 
-        The answer is a result that the model reads, since clients treat HTTP 429 as a failure of
+        The refusal is a tool result, which the model reads: clients treat HTTP 429 as a failure of
         the connection.
 
         Raises:
-            ProtocolError: the request is above the limit, and is not a call of a tool.
+            ProtocolError: the request exceeds the limit, and is not a call of a tool.
         """
         now, (allowed, seconds) = self._clock(), self._rate
         period = int(now // seconds)

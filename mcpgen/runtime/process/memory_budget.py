@@ -51,6 +51,11 @@ class MemoryBudget:
         """Whether a call waits for memory."""
         return bool(self._waiting)
 
+    @property
+    def is_reserved(self) -> bool:
+        """Whether the current task has a reservation."""
+        return asyncio.current_task() in self._by_task
+
     async def reserve(self, body_bytes: int) -> None:
         """Wait until a response of this size fits, and reserve memory for it and its result.
 

@@ -10,8 +10,10 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable
 from typing import Any, Final
 
-from mcpgen.runtime.content import JsonObject
-from mcpgen.runtime.protocol.jsonrpc import Encode
+from msgspec.structs import replace
+
+from mcpgen.runtime.content import JsonObject, Text, ToolResult
+from mcpgen.runtime.protocol.jsonrpc import Encode, encode_json
 from mcpgen.runtime.upstream.response.redaction import Redactor
 from mcpgen.text.invisible import visible
 
@@ -84,6 +86,20 @@ class OutputScreen:
         """Return whether an encoded message contains a secret."""
         return self._redactor().finds_in(data)
 
+    def mask_result(self, result: ToolResult) -> ToolResult:
+        """Return a result whose structured content and texts have no secrets."""
+        redactor = self._redactor()
+        texts = [block.text for block in result.content if isinstance(block, Text)]
+        data = encode_json([result.structured_content, *texts])
+        if not (redactor.has_secrets and redactor.finds_in(data)):
+            return result
+        content = tuple(
+            replace(block, text=redactor.mask(block.text)) if isinstance(block, Text) else block
+            for block in result.content
+        )
+        structured = mask_data(result.structured_content, redactor)
+        return replace(result, content=content, structured_content=structured)
+
     def mask(self, message: JsonObject) -> JsonObject:
         """Return a message with masked secrets; values other than text keep their type."""
         masked: JsonObject = _mask(message, self._redactor())
@@ -134,7 +150,7 @@ def _mask(value: Any, redactor: Redactor) -> Any:
     masked: JsonObject = {}
     for name, item in value.items():
         if name == "structuredContent":
-            masked[name] = _mask_data(item, redactor)
+            masked[name] = mask_data(item, redactor)
         elif name == "blob" or (name == "data" and value.get("type") in _BINARY):
             masked[name] = _mask_bytes(item, redactor)
         else:
@@ -149,14 +165,12 @@ def _mask_bytes(text: str, redactor: Redactor) -> str:
         return redactor.mask(str(text))
 
 
-def _mask_data(value: Any, redactor: Redactor) -> Any:
+def mask_data(value: Any, redactor: Redactor) -> Any:
     """Mask the secrets of structured content, also in the names of members."""
     if isinstance(value, str):
         return redactor.mask(value)
     if isinstance(value, list | tuple):
-        return [_mask_data(item, redactor) for item in value]
+        return [mask_data(item, redactor) for item in value]
     if isinstance(value, dict):
-        return {
-            redactor.mask_name(name): _mask_data(item, redactor) for name, item in value.items()
-        }
+        return {redactor.mask_name(name): mask_data(item, redactor) for name, item in value.items()}
     return value

@@ -152,6 +152,50 @@ class Request:
         else:
             self.connection.settle(self.batch, data)
 
+    def make_inner(self, name: str, arguments: JsonObject, scope: str) -> Request:
+        """Return a request for a call that the handler of this one makes in the client's name.
+
+        It has the rights and the client of this one, and its own span and line in the audit file.
+        No response to it is ever sent.
+        """
+        params: JsonObject = {"name": name, "arguments": arguments}
+        own, observer = self.observation, self.definition.observer
+        if own is not None and (context := own.find_context()) is not None:
+            params["_meta"] = {"traceparent": context.format_parent()}
+        inner = Request(
+            self.connection,
+            self.revision,
+            f"{self.id}/{scope}",
+            "tools/call",
+            params,
+            self.stream,
+            self.access,
+        )
+        inner.client_capabilities = self.client_capabilities
+        inner.screen = self.screen
+        inner.observation = None if observer is None else observer.begin(inner)
+        return inner
+
+    def authorize(self) -> None:
+        """Check that a call that changes something can be audited.
+
+        Raises:
+            ProtocolError: it cannot.
+        """
+        observation = self.observation
+        if observation is not None and observation.observer.audit is not None:
+            observation.authorize(self, observation.observer.audit)
+
+    def finish(self, result: JsonObject) -> None:
+        """Record the result of a request without sending it."""
+        if self.observation is not None:
+            self.observation.result = result
+
+    def finish_with_error(self, code: int, message: str) -> None:
+        """Record the error of a request without sending it."""
+        if self.observation is not None:
+            self.observation.note_error(code, message)
+
     def close(self) -> None:
         """Accept no response from now on."""
         self.is_open = False

@@ -194,9 +194,8 @@ class ServerProtocol(ClientConnection):
             request.observation = self.definition.observer.begin(request)
         try:
             needs_handler = self._begin(request, modern, headers)
-            observation = request.observation
-            if observation is not None and observation.observer.audit is not None and needs_handler:
-                observation.authorize(request, observation.observer.audit)
+            if request.observation is not None and needs_handler:
+                request.authorize()
         except ProtocolError as refusal:
             request.fail(refusal)
             return []

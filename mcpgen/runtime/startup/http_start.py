@@ -72,6 +72,13 @@ def check_keys(package: ServerPackage, *, is_shared: bool) -> list[Configuration
     """Check the keys of request state: log a notice, or return why the server does not start."""
     from mcpgen.runtime.state.keys import check_shared_keys
 
+    if is_shared and "handles" in package.contract and not package.has_shared_store:
+        setting = f"{package.contract.get('env_prefix', '')}STATE_URL"
+        log(
+            "warning",
+            f"{setting} is not set: a long result can only be read from the process that stored"
+            " it; set it where several processes serve",
+        )
     try:
         if notice := check_shared_keys(package, package.environ, is_shared=is_shared):
             log("warning", notice)

@@ -6,9 +6,8 @@ encryption. A server that encrypts nothing needs no `cryptography`.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import secrets
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
@@ -44,7 +43,7 @@ class KeyRing:
         Raises:
             MissingExtraError: `cryptography` is not installed.
         """
-        nonce = secrets.token_bytes(NONCE_BYTES)
+        nonce = os.urandom(NONCE_BYTES)
         return nonce + self._ciphers[0].encrypt(nonce, plain, binding)
 
     def decrypt(self, encrypted: bytes, binding: bytes) -> bytes | None:
@@ -78,6 +77,8 @@ class KeyRing:
     @cached_property
     def _ciphers(self) -> list[AESGCM]:
         # Imported with the first use: importing `cryptography` takes longer than a cold start.
+        import hashlib
+
         try:
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM
         except ImportError:

@@ -248,6 +248,7 @@ class RedisStore:
             if now < self._retry_at:
                 raise StoreUnavailableError(self._failure)
             self._retry_at = now + self._backoff_seconds  # this one tries, and no other meanwhile
+        cancellations = _count_cancellations()
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 result = await command(*arguments, **options)
@@ -256,6 +257,9 @@ class RedisStore:
                 self._back_off(self._describe(error))
             raise StoreUnavailableError(self._describe(error)) from None
         self._failure, self._backoff_seconds = "", 0.0
+        if _count_cancellations() > cancellations:
+            # The client library uses `asyncio.wait_for`, which loses a cancellation in Python 3.11.
+            raise asyncio.CancelledError
         return result
 
     def _back_off(self, failure: str) -> None:
@@ -307,3 +311,8 @@ def _describe(error: Exception) -> str:
         is_code = code.isascii() and code.isupper() and code.isalpha() and code != "ERR"
         return f"the state store refused a command{f' ({code})' if is_code else ''}"
     return f"the state store: {type(error).__name__}"
+
+
+def _count_cancellations() -> int:
+    task = asyncio.current_task()
+    return 0 if task is None else task.cancelling()

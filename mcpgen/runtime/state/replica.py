@@ -56,7 +56,8 @@ class Replica:
             asyncio.create_task(self._receive_all()),
         ]
         with contextlib.suppress(TimeoutError, StoreUnavailableError):
-            await asyncio.wait_for(self._greet(), START_SECONDS)
+            async with asyncio.timeout(START_SECONDS):
+                await self._greet()
 
     async def aclose(self) -> None:
         """Stop, and delete the lease, so that the others know at once."""
@@ -101,7 +102,8 @@ class Replica:
         while not self._is_reached.is_set():
             await self.send(self.id, "hello")
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._is_reached.wait(), _GREETING_SECONDS)
+                async with asyncio.timeout(_GREETING_SECONDS):
+                    await self._is_reached.wait()
 
     async def _receive_greeting(self, _: JsonObject) -> None:
         self._is_reached.set()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import json
-import secrets
+import os
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
@@ -72,7 +72,7 @@ class KeyRingCipher:
         Raises:
             ConfigurationError: a key is too short.
         """
-        ring = read_keys(environ, name) or (secrets.token_bytes(32),)
+        ring = read_keys(environ, name) or (os.urandom(32),)
         return cls(ring, lifetime_seconds=lifetime_seconds, store=store)
 
     def seal(self, state: JsonObject, request: Request) -> str:

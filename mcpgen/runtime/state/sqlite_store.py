@@ -238,7 +238,8 @@ class SqliteStore:
             await asyncio.gather(self._poller, return_exceptions=True)
         closing = asyncio.get_running_loop().run_in_executor(self._thread, self._database.close)
         with contextlib.suppress(TimeoutError, sqlite3.Error):
-            await asyncio.wait_for(closing, TIMEOUT_SECONDS)
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                await closing
         self._thread.shutdown(wait=False)
 
     # -- in the event loop ---------------------------------------------------------------------
@@ -274,7 +275,8 @@ class SqliteStore:
         self._waiting += 1
         try:
             done = asyncio.get_running_loop().run_in_executor(self._thread, run)
-            return await asyncio.wait_for(done, TIMEOUT_SECONDS)
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                return await done
         except TimeoutError:
             raise StoreUnavailableError(
                 f"the state file did not answer within {TIMEOUT_SECONDS:g} s"

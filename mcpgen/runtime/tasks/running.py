@@ -112,7 +112,8 @@ class RunningTask(Task):
                 break
             self._is_changed.clear()
             try:
-                await asyncio.wait_for(self._is_changed.wait(), _LOOK_SECONDS)
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await self._is_changed.wait()
             except TimeoutError:
                 continue
 

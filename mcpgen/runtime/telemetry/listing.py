@@ -21,7 +21,7 @@ def list_tool_facts(package: ServerPackage) -> dict[str, ToolFacts]:
 
     A tool changes something unless its annotations or its operation say that it only reads.
     """
-    contracts = package.read_tool_contracts()
+    contracts = {**package.read_tool_contracts(), **package.read_merged_contracts()}
     tools = package.definition.tools
     listed: Mapping[str, Any] = tools.items if tools is not None else {}
     facts = {name: _describe(contract, listed.get(name)) for name, contract in contracts.items()}
@@ -30,7 +30,7 @@ def list_tool_facts(package: ServerPackage) -> dict[str, ToolFacts]:
     search = package.contract.get("search")
     if search is not None:
         for role, name in search.items():
-            if role in {"search", "describe", "call"} and type(name) is str:
+            if role in {"search", "describe", "call", "run"} and type(name) is str:
                 facts[name] = ToolFacts("", False, calls_another=role == "call")
     for alias, name in package.contract.get("aliases", {}).items():
         if name in facts:

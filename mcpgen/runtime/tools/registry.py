@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from msgspec import convert
 from msgspec.structs import replace
 
-from mcpgen.runtime.content import JsonObject, ToolResult
+from mcpgen.runtime.content import Content, JsonObject, ToolResult
 from mcpgen.runtime.errors import (
     CallRefusedError,
     ClientCannotError,
@@ -22,25 +22,32 @@ from mcpgen.runtime.errors import (
     UnknownToolError,
 )
 from mcpgen.runtime.handlers.overrides import Hook, wrap_handlers
+from mcpgen.runtime.media import Media
 from mcpgen.runtime.process.memory_budget import run_in_worker
-from mcpgen.runtime.tools.projection import Projection
+from mcpgen.runtime.tools.continuation import Rest, check_pointer
+from mcpgen.runtime.tools.projection import Cut, Projection, select_members
+from mcpgen.runtime.tools.result_shape import ResultShape
 from mcpgen.runtime.tools.results import (
-    ResultShape,
+    TRUNCATED_KEY,
     ToolOutcome,
     add_notes,
     make_error_result,
     make_result,
 )
 from mcpgen.runtime.tools.tool import Tool, ToolGroup
-from mcpgen.runtime.upstream.client import ApiClient
+from mcpgen.runtime.upstream.client import ApiClient, ToolApi
 from mcpgen.runtime.upstream.http.messages import HttpResponse
 from mcpgen.runtime.upstream.response.json_decoding import LONG_BYTES
+from mcpgen.text.json_pointer import pointer_tokens
 
 if TYPE_CHECKING:
     from mcpgen.runtime.auth.access import Access
     from mcpgen.runtime.auth.scopes import ScopeRules
     from mcpgen.runtime.handlers.context import Context
     from mcpgen.runtime.handlers.features import Features
+    from mcpgen.runtime.stored_results.prepared import PreparedResult
+    from mcpgen.runtime.stored_results.service import StoredResults
+    from mcpgen.runtime.tools.merged import MergedTool
     from mcpgen.runtime.upstream.auth.account_store import AccountStore
 
 
@@ -66,6 +73,9 @@ class UserConnections(Protocol):
         """Asks users to connect accounts."""
 
 
+_ASKING_POLICIES = frozenset({"confirm", "task"})
+
+
 class ToolRegistry:
     """Every tool of a server, ready to be called."""
 
@@ -75,15 +85,17 @@ class ToolRegistry:
         client: ApiClient,
         hooks: Iterable[Hook] = (),
         *,
+        merged: ToolGroup | None = None,
         aliases: Mapping[str, str] = MappingProxyType({}),
         features: Features | None = None,
         scopes: ScopeRules | None = None,
     ) -> None:
         """Join groups, and wrap their handlers in the hooks of `handlers/`.
 
-        `aliases` map former names of tools to the current ones. A resource of `features` may be
-        passed as a file argument. `scopes` are required of authorized callers, also where one tool
-        calls another; the transport checks only the tool that the client names.
+        `merged` are tools without handlers that tools of the groups serve. `aliases` map former
+        names of tools to the current ones. A resource of `features` may be passed as a file
+        argument. `scopes` are required of authorized callers, also where one tool calls another;
+        the transport checks only the tool that the client names.
 
         Raises:
             ConfigurationError: a tool has no handler, two groups have a tool of the same name, or
@@ -92,9 +104,12 @@ class ToolRegistry:
         self._client = client
         self.redactor = client.get_redactor
         """Returns a redactor of the secrets that the server currently has."""
+        self.limits = client.limits
         self.connector: AccountConnector | None = None
         """Asks users to connect accounts; set if they can."""
         self.features = features
+        self.results: StoredResults | None = None
+        """Stores results that are too long; set if the server has handles."""
         self._scopes = scopes
         self.tools: dict[str, Tool] = {}
         self._shapes: dict[str, ResultShape] = {}
@@ -105,6 +120,9 @@ class ToolRegistry:
                     raise ConfigurationError(f"two groups have a tool called `{name}`")
                 self.tools[name] = tool
         self._handlers = wrap_handlers(self.tools.values(), hooks)
+        self._hooked = {
+            name for name, tool in self.tools.items() if self._handlers[name] is not tool.handler
+        }
         self._projections: dict[str, Projection] = {}
         for tool in self.tools.values():
             if "shaping" in tool.contract:
@@ -113,14 +131,57 @@ class ToolRegistry:
             name: tool for name, tool in self.tools.items() if "exposed_as" not in tool.contract
         }
         """The tools that clients may call: those that are not exposed as a resource or a prompt."""
+        self.merged: dict[str, MergedTool] = {}
+        if merged is not None:
+            self._add_merged_tools(merged)
         self._aliases = {alias: self.tools[name] for alias, name in aliases.items()}
 
+    def _add_merged_tools(self, group: ToolGroup) -> None:
+        from mcpgen.runtime.tools.merged import MergedTool  # few servers have any
+
+        for name, tool in group.tools.items():
+            self.listed[name] = tool
+            self.merged[name] = MergedTool(tool, self.tools)
+
+    def may_ask(self, tool: Tool) -> bool:
+        """Return whether a call may ask the user or become a task: by a policy, a hook, a step."""
+        if tool.name in self.merged:
+            return any(map(self.may_ask, self.merged[tool.name].members.values()))
+        policies = tool.contract.get("shaping", {})
+        return (
+            tool.name in self._hooked
+            or "steps" in tool.contract
+            or not policies.keys().isdisjoint(_ASKING_POLICIES)
+        )
+
+    def _select(self, rest: Rest) -> Rest:
+        """Return what is known about a call of a merged tool, with the tool that serves it."""
+        merged = self.merged[rest.tool.name]
+        tool, arguments = merged.choose(rest.arguments)
+        selection = {merged.scope: rest.arguments[merged.scope]}
+        return Rest(
+            tool,
+            arguments,
+            through=rest.through,
+            called_as=merged.tool.name,
+            selection=selection,
+        )
+
     async def call(
-        self, name: str, arguments: JsonObject, context: Context, *, is_listed: bool = True
+        self,
+        name: str,
+        arguments: JsonObject,
+        context: Context,
+        *,
+        is_listed: bool = True,
+        through: str = "",
+        max_bytes: int | None = None,
     ) -> ToolResult:
         """Validate the arguments, run the handler, and return the result.
 
         A tool that is exposed as a resource or a prompt is not listed, and no client can call it.
+        `through` is the tool by which the client calls this one. `max_bytes` is the limit of the
+        result, in place of that of the server.
 
         Raises:
             UnknownToolError: there is no such tool.
@@ -128,20 +189,41 @@ class ToolRegistry:
             ProtocolError: the handler ended the request itself.
             ClientCannotError: the client lacks what the handler asked of it.
         """
+        results = self.results if is_listed else None
+        if results is not None and name == results.tool:
+            return await results.call(arguments, context)
         tool = self.find(name) if is_listed else self.tools[name]
+        rest = Rest(tool, arguments, through=through)
+        if tool.name in self.merged:
+            rest = self._select(rest)
+            tool, arguments = rest.tool, rest.arguments
         try:
             handling = self._start_handler(tool, arguments, context)
             api = context.api
             value = await handling
             if value is None:  # a response that the document does not describe is not dropped
                 value = api.last_value
+            rest.paging = api.paging if api.paging is not None and api.paging.pages else None
+            rest.is_replaced = tool.name in self._hooked
             response = api.last_response
             # A workflow has no response of its own, and its value may hold those of its steps.
             is_long = response is None and "request" not in tool.contract
             if is_long or (response is not None and len(response.body) > LONG_BYTES):
-                return await run_in_worker(self._make_result, tool, value, response, api.notes)
-            return self._make_result(tool, value, response, api.notes)
-        except (ClientCannotError, InvalidArgumentsError, ProtocolError):
+                result = await run_in_worker(
+                    self._make_result, rest, value, response, api.notes, max_bytes
+                )
+            else:
+                result = self._make_result(rest, value, response, api.notes, max_bytes)
+            if results is None or max_bytes is not None:
+                return result
+            if not (TRUNCATED_KEY in result.meta or isinstance(value, Media)):
+                return result
+            return await self._store(results, rest, result, api, context)
+        except InvalidArgumentsError as invalid:
+            if not rest.called_as:
+                raise
+            raise InvalidArgumentsError(rest.called_as, invalid.problems) from None
+        except (ClientCannotError, ProtocolError):
             raise
         except ConnectionNeededError as needed:
             return await self._ask_to_connect(needed, context, name)
@@ -152,18 +234,77 @@ class ToolRegistry:
             return make_error_result(error, tool=name)
 
     def _make_result(
-        self, tool: Tool, value: Any, response: HttpResponse | None, notes: tuple[str, ...]
+        self,
+        rest: Rest,
+        value: Any,
+        response: HttpResponse | None,
+        notes: tuple[str, ...],
+        max_bytes: int | None,
     ) -> ToolResult:
-        if tool.name in self._projections:
-            value, cuts = self._projections[tool.name].apply(value)
-            notes = (*notes, *cuts)
-        is_cut_off = response is not None and response.is_cut_off
+        tool = rest.tool
+        projection = self._projections.get(tool.name)
+        if projection is not None:
+            value = select_members(value, projection.select)
+            rest.is_projected = bool(projection.select)
+        if tool.fields in rest.arguments and not isinstance(value, ToolResult):
+            fields = tool.select_fields(rest.arguments)
+            value = select_members(value, fields)
+            rest.is_projected |= bool(fields)
+        if tool.continuation in rest.arguments:
+            value = rest.open(value)
         shape = self._shapes.get(tool.name)
         if shape is None:
             client = self._client
             shape = tool.make_result_shape(client.name, client.limits)
             self._shapes[tool.name] = shape
-        result = make_result(value, shape, is_cut_off=is_cut_off)
+        if max_bytes is not None:
+            shape = replace(shape, max_bytes=max_bytes)
+        rest.value = value
+        is_cut_off = response is not None and response.is_cut_off
+        return self._show(rest, shape, notes, is_cut_off, value)
+
+    async def _store(
+        self,
+        results: StoredResults,
+        rest: Rest,
+        result: ToolResult,
+        api: ToolApi,
+        context: Context,
+    ) -> ToolResult:
+        """Store a value whose result is cut; return the result that refers to it.
+
+        The result stays as it is if the value cannot be stored. A part of a result is followed by
+        the calls that led to it.
+        """
+        value = rest.value
+        if rest.place or isinstance(value, ToolResult | Content):
+            return result
+        if context.task.resumed_state is not None and context.owner.access is None:
+            return result  # of a job that a process continues by itself: its caller is not here
+        shape, response = self._shapes[rest.tool.name], api.last_response
+        is_cut_off = response is not None and response.is_cut_off
+        show = partial(self._show, rest, shape, api.notes, is_cut_off)
+        preparer = results.start(rest.tool, self.redactor())
+        await run_in_worker(preparer.prepare, value, shape, show)
+        return await results.save(preparer, context.owner) or result
+
+    def _show(
+        self,
+        rest: Rest,
+        shape: ResultShape,
+        notes: tuple[str, ...],
+        is_cut_off: bool,
+        value: Any,
+        prepared: PreparedResult | None = None,
+    ) -> ToolResult:
+        """Return a result within the limits; `prepared` is the value in the store."""
+        cuts: tuple[Cut, ...] = ()
+        projection = self._projections.get(rest.tool.name)
+        if projection is not None:
+            value, cuts = projection.cut(value, is_rest=bool(rest.place))
+        result = make_result(
+            value, shape, rest=rest, cuts=cuts, is_cut_off=is_cut_off, prepared=prepared
+        )
         if not notes:
             return result
         return add_notes(result, map(self._client.get_redactor().clean, notes))
@@ -179,8 +320,12 @@ class ToolRegistry:
             return make_error_result(error, tool=name)
         return make_error_result(needed, tool=name)
 
-    async def run(self, name: str, arguments: JsonObject, context: Context) -> ToolOutcome:
+    async def run(
+        self, name: str, arguments: JsonObject, context: Context, *, is_gathered: bool = False
+    ) -> ToolOutcome:
         """Call a tool for another one: validated, hooked and sent as for a client.
+
+        `is_gathered` is as in `Tool.prepare_arguments`.
 
         Raises:
             CallRefusedError: there is no such tool, or the arguments break its schema.
@@ -188,7 +333,11 @@ class ToolRegistry:
         """
         try:
             tool = self.tools.get(name) or self.find(name)
-            handling = self._start_handler(tool, arguments, context, context.attempts)
+            if tool.name in self.merged:
+                tool, arguments = self.merged[tool.name].choose(arguments)
+            handling = self._start_handler(
+                tool, arguments, context, context.attempts, is_gathered=is_gathered
+            )
             api = context.api
             value = await handling
         except UnknownToolError:
@@ -217,20 +366,42 @@ class ToolRegistry:
             raise UnknownToolError(name)
         return tool
 
+    def check_scopes(self, name: str, access: Access | None) -> None:
+        """Raise ToolError if an authorized caller lacks a scope that a tool requires."""
+        if self._scopes is not None and access is not None and access.principal:
+            missing = self._scopes.find_missing_for(name, access.scopes)
+            if missing:
+                raise ToolError(
+                    f"`{self.tools[name].operation}` was not sent: the access token lacks the scope"
+                    f" {', '.join(f'`{scope}`' for scope in sorted(missing))}."
+                )
+
     def _start_handler(
-        self, tool: Tool, arguments: JsonObject, context: Context, attempts: int | None = None
+        self,
+        tool: Tool,
+        arguments: JsonObject,
+        context: Context,
+        attempts: int | None = None,
+        *,
+        is_gathered: bool = False,
     ) -> Awaitable[Any]:
         """Validate the arguments and start a tool's handler, with `context.api` set."""
         if self._scopes is not None:
-            _check_scopes(self._scopes, tool, context.owner.access)
-        keywords = tool.prepare_arguments(arguments)
+            self.check_scopes(tool.name, context.owner.access)
+        keywords = tool.prepare_arguments(arguments, is_gathered=is_gathered)
+        if tool.continuation in arguments:
+            check_pointer(tool, arguments)
+        if tool.fields in arguments:
+            tool.select_fields(arguments)  # unknown ones are rejected before the request
         rules = tool.rules if attempts is None else replace(tool.rules, attempts=attempts)
         api = context.api = self._client.bind(tool.name, rules)
         api.owner = context.owner
         if self.features is not None:
             api.read_resource = partial(self.features.read_resource, context=context)
         if tool.pagination is not None:
-            api.paging = self._client.start_paging(tool.pagination, arguments)
+            pointer = "" if tool.name in self._hooked else arguments.get(tool.continuation)
+            wanted = pointer_tokens(pointer or "")
+            api.paging = self._client.start_paging(tool.pagination, arguments, wanted)
         return self._handlers[tool.name](context, **keywords)
 
     def _apply_policies(self, tool: Tool) -> None:
@@ -245,14 +416,3 @@ class ToolRegistry:
     async def aclose(self) -> None:
         """Close the connections to the API."""
         await self._client.aclose()
-
-
-def _check_scopes(scopes: ScopeRules, tool: Tool, access: Access | None) -> None:
-    """Raise ToolError if an authorized caller lacks a scope that a tool requires."""
-    if access is not None and access.principal:
-        missing = scopes.find_missing_for(tool.name, access.scopes)
-        if missing:
-            raise ToolError(
-                f"`{tool.operation}` was not sent: the access token lacks the scope "
-                f"{', '.join(f'`{scope}`' for scope in sorted(missing))}."
-            )

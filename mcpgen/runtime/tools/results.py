@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from mcpgen.absent import ABSENT, Absent
-from mcpgen.contract.limits import CHARACTERS_PER_TOKEN, DEFAULT_LIMITS
 from mcpgen.runtime.content import (
     Audio,
     Content,
@@ -22,12 +23,22 @@ from mcpgen.runtime.content import (
 from mcpgen.runtime.errors import ConfigurationError, ToolError
 from mcpgen.runtime.media import Media
 from mcpgen.runtime.process.log import describe_error, log
-from mcpgen.runtime.tools.projection import shorten
+from mcpgen.runtime.protocol.jsonrpc import encode_json
+from mcpgen.runtime.tools.continuation import Rest, describe_calls
+from mcpgen.runtime.tools.projection import (
+    Cut,
+    Shortened,
+    merge_cuts,
+    shorten,
+    shorten_text,
+)
+from mcpgen.runtime.tools.result_shape import ResultShape
 from mcpgen.runtime.upstream.errors import UpstreamStatusError
 from mcpgen.runtime.upstream.http.messages import HeaderFields
 
 if TYPE_CHECKING:
     from mcpgen.jsonschema.validation import SchemaValidator
+    from mcpgen.runtime.stored_results.prepared import PreparedResult
 
 
 STATUS_KEY = "mcpgen/status"
@@ -35,46 +46,102 @@ RETRY_AFTER_KEY = "mcpgen/retryAfterMs"
 REFERENCE_KEY = "mcpgen/reference"
 TRUNCATED_KEY = "mcpgen/truncated"
 DEPARTURES_KEY = "mcpgen/schemaDepartures"
+NEXT_CALLS_KEY = "mcpgen/nextCalls"
+_NEXT_CALLS: Final = "next_calls"
+"""The member of structured content with the calls that return what was cut."""
+_ROOM_FOR_NOTES: Final = 1_000  # bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ResultShape:
-    """Result shape from a tool's contract.
-
-    `uri` names bytes that have no name of their own. `output` validates against the listed output
-    schema; None if the tool lists none.
-    """
-
-    operation: str
-    result_key: str = ""
-    uri: str = ""
-    output: SchemaValidator | None = None
-    max_characters: int = DEFAULT_LIMITS.max_result_tokens * CHARACTERS_PER_TOKEN
-
-
-def make_result(value: Any, shape: ResultShape, *, is_cut_off: bool = False) -> ToolResult:
+def make_result(
+    value: Any,
+    shape: ResultShape,
+    *,
+    rest: Rest | None = None,
+    cuts: Sequence[Cut] = (),
+    is_cut_off: bool = False,
+    prepared: PreparedResult | None = None,
+) -> ToolResult:
     """Convert a handler's value to a result.
 
     A `ToolResult` and a content block are returned unchanged. JSON becomes structured content,
     under the result key if the contract has one, with the same JSON as text; text, images, audio
-    and other bytes become content of their kind. `is_cut_off` states that the response was not
-    read to its end.
+    and other bytes become content of their kind. What exceeds the limit is cut: `rest` finds the
+    calls that return it, also where the value was cut before (`cuts`). `is_cut_off` states that
+    the response was not read to its end. `prepared` is the value for the store, from which the rest
+    can be read.
     """
-    if isinstance(value, str) and not shape.result_key:
-        return _make_text_result(value, shape, is_cut_off=is_cut_off)
     if isinstance(value, ToolResult):
         return value
     if isinstance(value, Content):
         return ToolResult((value,), _make_empty_content(shape))
     if isinstance(value, Media):
-        notes = (Text(value.note),) if value.note else ()
-        return ToolResult(
-            (_make_media_content(value, shape.uri), *notes), _make_empty_content(shape)
-        )
+        if prepared is not None:
+            return _make_link(value, prepared, shape)
+        described = (Text(value.note),) if value.note else ()
+        content = (_make_media_content(value, shape.uri), *described)
+        return ToolResult(content, _make_empty_content(shape))
     if value is None and not shape.result_key:
         done = Text(f"Done: `{shape.operation}` gave no content.")
         return ToolResult((done,), _make_empty_content(shape))
-    return _make_json_result(value, shape, is_cut_off=is_cut_off)
+    is_text = isinstance(value, str) and not shape.result_key
+    room = min(_ROOM_FOR_NOTES, shape.max_bytes // 4)
+    short = (shorten_text if is_text else shorten)(value, shape.max_bytes, room=room)
+    cuts = merge_cuts(cuts, short.cuts, short.value) if cuts else short.cuts
+    if cuts or is_cut_off or not (rest is None or rest.is_whole):
+        return _make_part(short, cuts, rest, shape, is_cut_off=is_cut_off, prepared=prepared)
+    if is_text:
+        return ToolResult((Text(value),), _make_empty_content(shape))
+    return _make_json_result(value, short.text, shape, [], {})
+
+
+def _make_part(
+    short: Shortened,
+    cuts: Sequence[Cut],
+    rest: Rest | None,
+    shape: ResultShape,
+    *,
+    is_cut_off: bool,
+    prepared: PreparedResult | None,
+) -> ToolResult:
+    """Return a result that is not the whole one, with the calls that return what it lacks."""
+    meta: JsonObject = {TRUNCATED_KEY: True} if cuts or is_cut_off else {}
+    notes = [_CUT_OFF_NOTE] if is_cut_off else []
+    calls: list[JsonObject] = []
+    value, text = short.value, short.text
+    if rest is None:
+        notes += [f"Cut: {cut.describe()}." for cut in cuts]
+    else:
+        if prepared is None:
+            following = [*rest.list_calls(cuts)]
+        else:
+            following = [*prepared.list_calls(cuts), *rest.list_page_calls(is_cut=True)]
+        notes += describe_calls(following, rest.arguments)
+        calls = [item.call for item in following if item.call is not None]
+        if len(rest.place) > 1:
+            value = rest.wrap(value)
+            text = encode_json(value).decode()
+    if calls:
+        meta[NEXT_CALLS_KEY] = calls
+    if prepared is not None and cuts:
+        notes.append(prepared.describe())
+    if isinstance(value, str) and not shape.result_key:
+        content = tuple(map(Text, (value, *notes)))
+        result = ToolResult(content, _make_empty_content(shape), meta=meta)
+    else:
+        result = _make_json_result(value, text, shape, notes, meta)
+        if cuts and calls:
+            result = _add_calls(result, value, calls, shape)
+    if prepared is None or not cuts:  # nothing to read
+        return result
+    return replace(result, content=(*result.content, prepared.link))
+
+
+def _make_link(media: Media, prepared: PreparedResult, shape: ResultShape) -> ToolResult:
+    """Return a result without the bytes that are stored."""
+    told = f"`{shape.operation}` returned {media.media_type}, which is too long to be shown."
+    notes = map(Text, filter(None, (told, media.note, prepared.describe())))
+    meta = {TRUNCATED_KEY: True}
+    return ToolResult((*notes, prepared.link), _make_empty_content(shape), meta=meta)
 
 
 def add_notes(result: ToolResult, notes: Iterable[str]) -> ToolResult:
@@ -96,37 +163,16 @@ def _make_media_content(media: Media, uri: str) -> Content:
     return EmbeddedResource(uri, media.media_type, blob=media.data)
 
 
-def _make_text_result(text: str, shape: ResultShape, *, is_cut_off: bool) -> ToolResult:
-    most = shape.max_characters
-    if len(text) <= most and not is_cut_off:
-        return ToolResult((Text(text),), _make_empty_content(shape))
-    note = _CUT_OFF_NOTE
-    if len(text) > most:
-        note = f"Cut: this is {most:,} of {len(text):,} characters."
-    content = (Text(text[:most]), Text(note))
-    return ToolResult(content, _make_empty_content(shape), meta={TRUNCATED_KEY: True})
-
-
 _CUT_OFF_NOTE = "Cut: the response went on, and this is its beginning."
 
 
-def _make_json_result(value: Any, shape: ResultShape, *, is_cut_off: bool) -> ToolResult:
-    short = shorten(value, shape.max_characters)
-    meta: JsonObject = {}
-    notes: list[str] = []
-    if is_cut_off:
-        meta[TRUNCATED_KEY] = True
-        notes.append(_CUT_OFF_NOTE)
-    if short.notes:
-        meta[TRUNCATED_KEY] = True
-        notes.append(
-            f"Cut, since the whole is too long: {'; '.join(short.notes)}. "
-            "A filter, fewer fields or a smaller page shows the rest."
-        )
-    if isinstance(short.value, dict) and not shape.result_key:
-        structured: JsonObject = short.value
+def _make_json_result(
+    value: Any, text: str, shape: ResultShape, notes: list[str], meta: JsonObject
+) -> ToolResult:
+    if isinstance(value, dict) and not shape.result_key:
+        structured: JsonObject = value
     else:
-        structured = {shape.result_key or "result": short.value}
+        structured = {shape.result_key or "result": value}
     if shape.output is not None:
         structured, departures = fit_to_schema(structured, shape.output)
         if departures:
@@ -136,8 +182,25 @@ def _make_json_result(value: Any, shape: ResultShape, *, is_cut_off: bool) -> To
                 f"The response departs from its schema, and the structured content {what}: "
                 f"{'; '.join(departures)}."
             )
-    text = short.value if isinstance(short.value, str) else short.text
-    return ToolResult((Text(text), *map(Text, notes)), structured, meta=meta)
+    shown = value if isinstance(value, str) else text
+    return ToolResult((Text(shown), *map(Text, notes)), structured, meta=meta)
+
+
+def _add_calls(
+    result: ToolResult, value: Any, calls: list[JsonObject], shape: ResultShape
+) -> ToolResult:
+    """Add the calls that return the rest to structured content, and to the text that repeats it.
+
+    They are not added where the output schema has no room for them: in a map.
+    """
+    structured = {**(result.structured_content or {}), _NEXT_CALLS: calls}
+    is_taken = _NEXT_CALLS in (result.structured_content or {})
+    if is_taken or (shape.output is not None and not shape.output.is_valid(structured)):
+        return result
+    is_wrapped = bool(shape.result_key) or not isinstance(value, dict)
+    repeated = {shape.result_key or "result": value} if is_wrapped else value
+    text = Text(encode_json({**repeated, _NEXT_CALLS: calls}).decode())
+    return replace(result, content=(text, *result.content[1:]), structured_content=structured)
 
 
 def fit_to_schema(
@@ -185,7 +248,7 @@ def make_error_result(error: Exception, *, tool: str) -> ToolResult:
     elif isinstance(error, ConfigurationError):
         text = f"The server is not configured for this call: {error}."
     else:
-        meta[REFERENCE_KEY] = reference = secrets.token_hex(4)
+        meta[REFERENCE_KEY] = reference = os.urandom(4).hex()
         log("error", f"tool `{tool}` failed, reference {reference}: {describe_error(error)}")
         text = (
             "Internal error in this server: the same call will likely fail again. "

@@ -1,8 +1,8 @@
-"""Search instead of a long tool list: three tools find, describe and call the others."""
+"""Search instead of a long tool list: a few tools find, describe and call the others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,17 +13,22 @@ from mcpgen.runtime.handlers.features import Features
 from mcpgen.runtime.protocol.jsonrpc import encode_json
 from mcpgen.runtime.tools.registry import ToolRegistry
 from mcpgen.runtime.tools.results import ToolOutcome
+from mcpgen.runtime.tools.sketches import sketch_result
 
 if TYPE_CHECKING:
-    from mcpgen.search.index import ToolIndex
+    from mcpgen.runtime.code.run_code import CodeMode
+    from mcpgen.search.index import Entry, ToolIndex
 
 DEFAULT_LIMIT = 10
+OUTPUT_SCHEMA = "output_schema"  # the argument that requests the schema of the result
 MAX_QUERY = 1_000  # characters; what follows is ignored
+LEAST_COVERAGE = 0.5  # of a query by the best tool; below, the answer is weak
+_NAMED_OTHERS = 3
 MAX_ANSWER_BYTES = 3_500  # of what a search found; with its envelope it stays below 4 kB
 
 
 class ToolSearch:
-    """Provider of the three tools, and of the unlisted ones behind them."""
+    """Provider of the tools for that, and of the unlisted ones behind them."""
 
     def __init__(
         self,
@@ -33,11 +38,12 @@ class ToolSearch:
         names: Mapping[str, str],
         *,
         read_index: Callable[[], bytes],
+        code: CodeMode | None = None,
     ) -> None:
-        """Create the three tools that replace the others in the list.
+        """Create the tools that replace the others in the list.
 
-        `names` contains the tool names of "search", "describe" and "call"; `listed` contains their
-        Tool objects by name. `features` are the hand-written tools.
+        `names` contains the tool names of "search", "describe", "call" and, in code mode, "run";
+        `listed` contains their Tool objects by name. `features` are the hand-written tools.
 
         Raises:
             ConfigurationError: a hand-written tool has the name of a generated one.
@@ -48,27 +54,36 @@ class ToolSearch:
         self._registry = registry
         self._features = features
         self._read_index = read_index
+        self._call_name = names["call"]
         self._own = Features()
+        self._code = code
         for role, function in (
             ("search", self._search),
             ("describe", self._describe),
             ("call", self._call),
+            *(() if code is None else (("run", code.run),)),
         ):
             schema = listed[names[role]]["inputSchema"]
             self._own.tool(names[role], description=role, input_schema=schema)(function)
+        described = listed[names["describe"]]["inputSchema"]["properties"]
+        self._sketches = OUTPUT_SCHEMA in described  # not in servers of earlier versions
 
     async def call(self, name: str, arguments: JsonObject, context: Context) -> ToolResult:
-        """Call one of the three tools, or an unlisted one; raise as `ToolRegistry.call` does."""
+        """Call one of these tools, or an unlisted one; raise as `ToolRegistry.call` does."""
         if self._own.has_tool(name):
             return await self._own.call_tool(name, arguments, context)
         return await self._registry.call(name, arguments, context)
 
-    async def run(self, name: str, arguments: JsonObject, context: Context) -> ToolOutcome:
+    async def run(
+        self, name: str, arguments: JsonObject, context: Context, *, is_gathered: bool = False
+    ) -> ToolOutcome:
         """Run a tool for another one, as `ToolRegistry.run` does."""
-        return await self._registry.run(name, arguments, context)
+        return await self._registry.run(name, arguments, context, is_gathered=is_gathered)
 
     async def aclose(self) -> None:
-        """Close the connections to the API."""
+        """Close the connections to the API, and end the processes of code mode."""
+        if self._code is not None:
+            await self._code.aclose()
         await self._registry.aclose()
 
     @cached_property
@@ -78,26 +93,45 @@ class ToolSearch:
         return ToolIndex.from_lines(self._read_index())
 
     async def _search(
-        self, _: Context, *, query: str, limit: int = DEFAULT_LIMIT, tag: str = ""
+        self, _: Context, *, query: str, limit: int = DEFAULT_LIMIT, tag: str = "", effect: str = ""
     ) -> ToolResult:
         """Return the tools that match a query, best first, as many as fit the result."""
-        found = self._index.search(query[:MAX_QUERY], tag)
+        query = query[:MAX_QUERY]
+        found = self._index.search(query, tag, effect)
         tools = [
             {"name": entry.name, "summary": entry.summary, "operation": entry.operation}
             for entry in found[:limit]
         ]
-        answer = {"tools": tools, "matches": len(found)}
+        answer: JsonObject = {"tools": tools}
+        if not found or self._index.rate_coverage(query, found[0]) < LEAST_COVERAGE:
+            answer["hint"] = self._write_hint(query, is_filtered=bool(tag or effect), found=found)
         while len(encode_json(answer)) > MAX_ANSWER_BYTES:
             tools.pop()
         return ToolResult((Text(encode_json(answer).decode()),))
 
-    async def _describe(self, _: Context, *, name: str) -> ToolResult:
-        """Return a tool as `tools/list` would."""
+    def _write_hint(self, query: str, *, is_filtered: bool, found: Sequence[Entry]) -> str:
+        """Return what to do after an answer in which no tool, or none that fits well, is named."""
+        if is_filtered and not found and (others := self._index.search(query)):
+            names = ", ".join(f"`{entry.name}`" for entry in others[:_NAMED_OTHERS])
+            return f"No tool of this `tag` and `effect` matches. Others do: {names}."
+        state = "No tool has all of this." if found else "No tool matches."
+        tags = ", ".join(f"`{tag}`" for tag in self._index.find_nearest_tags(query))
+        return f"{state} Ask in other words, or for the nearest of the tags: {tags}."
+
+    async def _describe(self, _: Context, *, name: str, output_schema: bool = False) -> ToolResult:
+        """Return a tool as `tools/list` would, or with a sketch in place of its output schema.
+
+        In code mode it returns the stubs of functions, unless the schemas are requested.
+        """
+        if self._code is not None and not output_schema:
+            return ToolResult((Text(self._code.describe(name)),))
         try:
             tool = self._registry.find(name)
         except UnknownToolError:
             raise ToolError(self._describe_unknown(name)) from None
         listed = {"name": tool.name, **tool.contract["listing"]}
+        if self._sketches and not output_schema and "outputSchema" in listed:
+            listed["result"] = sketch_result(listed.pop("outputSchema"))
         return ToolResult((Text(encode_json(listed).decode()),))
 
     async def _call(
@@ -107,7 +141,7 @@ class ToolSearch:
         if self._features is not None and self._features.has_tool(name):
             return await self._features.call_tool(name, arguments or {}, ctx)
         try:
-            return await self._registry.call(name, arguments or {}, ctx)
+            return await self._registry.call(name, arguments or {}, ctx, through=self._call_name)
         except UnknownToolError:
             raise ToolError(self._describe_unknown(name)) from None
 

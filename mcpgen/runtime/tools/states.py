@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from mcpgen.runtime.errors import CallRefusedError, ToolError
 from mcpgen.runtime.protocol.jsonrpc import encode_json
-from mcpgen.runtime.tools.projection import cut_to_bytes
+from mcpgen.runtime.tools.projection import shorten
 from mcpgen.runtime.upstream.errors import UpstreamStatusError
 
 MAX_FAILURES: Final = 10
@@ -38,7 +38,7 @@ def describe_state(path: Iterable[str], value: Any) -> str:
 
 
 def _shorten(value: Any) -> str:
-    text = encode_json(cut_to_bytes(value, _MAX_SHOWN).value).decode()
+    text = encode_json(shorten(value, _MAX_SHOWN).value).decode()
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from inspect import CO_VARKEYWORDS
 from pathlib import Path
@@ -13,20 +13,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import msgspec
+from msgspec.structs import replace
 
-from mcpgen.contract.limits import CHARACTERS_PER_TOKEN, DEFAULT_LIMITS, Limits
+from mcpgen.contract.flat_bodies import FlatBody, gather_schema
+from mcpgen.contract.limits import BYTES_PER_TOKEN, DEFAULT_LIMITS, Limits
 from mcpgen.contract.toolset_names import EVERYTHING, normalize_toolset_name
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError, UnknownToolsetError
-from mcpgen.runtime.tools.results import ResultShape
+from mcpgen.runtime.tools.result_shape import ResultShape
 from mcpgen.runtime.upstream.request.parameters import UnsendableError
 from mcpgen.runtime.upstream.request.rules import RequestRules
-from mcpgen.runtime.upstream.response.pagination import PaginationRule
+from mcpgen.runtime.upstream.response.next_page import PaginationRule
 
 if TYPE_CHECKING:
     from mcpgen.jsonschema.validation import SchemaValidator
 
 
+_MAX_HINTS = 5  # for unknown members
+_MAX_SHOWN = 80  # characters of one
 _NO_REQUEST: JsonObject = {"method": "", "path": ""}  # of a workflow, whose steps send theirs
 _LISTED_TOOLS: WeakKeyDictionary[ModuleType, dict[str, JsonObject]] = WeakKeyDictionary()
 Handler = Callable[..., Awaitable[Any]]
@@ -41,14 +45,17 @@ class Tool:
         self.contract = contract
         self.operation: str = contract["operation"]
         """The operation that the tool calls: "GET /pets/{petId}"."""
-        self.input_schema: JsonObject = (
-            contract.get("input_schema") or contract["listing"]["inputSchema"]
-        )
-        """Schema that arguments are validated against; may be stricter than the listed one."""
+        flat_body = contract.get("flat_body")
+        self.flat_body = None if flat_body is None else msgspec.convert(flat_body, FlatBody)
+        """The arguments that are members of the body, which the handler gets; None for none."""
         self.keywords: Mapping[str, str] = contract.get("arguments", {})
         """The handler's keyword for each argument."""
         self.defaults: Mapping[str, Any] = contract.get("defaults", {})
         """Values of arguments that a call omits."""
+        self.continuation: str = contract.get("continuation", "")
+        """The argument for the place where a result goes on; "" if there is none."""
+        self.fields: str = contract.get("fields", "")
+        """The argument for the members to return; "" if there is none."""
         self.handler: Handler | None = None
 
     @property
@@ -61,6 +68,23 @@ class Tool:
         if self.handler is None:
             raise ConfigurationError(f"no handler for `{self.name}`")
         return self.handler
+
+    @property
+    def listed_schema(self) -> JsonObject:
+        """Schema of the arguments as clients see it."""
+        schema: JsonObject = self.contract["listing"]["inputSchema"]
+        return schema
+
+    @cached_property
+    def input_schema(self) -> JsonObject:
+        """Schema that arguments are validated against; may be stricter than the listed one.
+
+        The members of a flat body are inside of the body.
+        """
+        checked: JsonObject | None = self.contract.get("input_schema")
+        if checked is not None:
+            return checked
+        return gather_schema(self.listed_schema, self.flat_body)
 
     def make_listed(self) -> Tool:
         """Return a copy that is listed, even if the tool is exposed as a resource or a prompt."""
@@ -91,8 +115,10 @@ class Tool:
         code = function.__code__
         keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
         optional = set(function.__kwdefaults__ or ())
-        required = set(self.input_schema.get("required", ()))
+        required = {*self.contract.get("input_schema", self.listed_schema).get("required", ())}
         required |= self.defaults.keys()
+        if self.flat_body is not None and self.flat_body.required:
+            required.add(self.flat_body.argument)
         expected = {keyword: name not in required for name, keyword in self.keywords.items()}
         found = {keyword: keyword in optional for keyword in keywords}
         named = expected
@@ -116,16 +142,22 @@ class Tool:
         return None if entry is None else msgspec.convert(entry, PaginationRule)
 
     @cached_property
-    def _argument_keywords(self) -> Mapping[str, str]:
-        """The keyword for each argument; "" for the one that is not passed to the handler."""
-        if self.pagination is None:
-            return self.keywords
-        return {**self.keywords, self.pagination.argument: ""}
+    def _own_arguments(self) -> frozenset[str]:
+        """The arguments that are not passed to the handler."""
+        pages = () if self.pagination is None else (self.pagination.argument,)
+        return frozenset((*pages, self.continuation, self.fields)) - {""}
+
+    @property
+    def argument_names(self) -> frozenset[str]:
+        """The names of all arguments that clients can pass."""
+        if self.flat_body is not None:
+            return frozenset(self._listed_names)
+        return self._own_arguments.union(self.keywords)
 
     @cached_property
     def _are_keywords_names(self) -> bool:
         """Whether a handler's keywords equal the argument names and values need no conversion."""
-        are_alike = all(name == keyword for name, keyword in self._argument_keywords.items())
+        are_alike = all(name == keyword for name, keyword in self.keywords.items())
         return are_alike and "wire_names" not in self.contract
 
     @cached_property
@@ -135,31 +167,116 @@ class Tool:
         Raises:
             ConfigurationError: the contract asks for what cannot be sent.
         """
-        return msgspec.convert(self.contract.get("request", _NO_REQUEST), RequestRules)
+        rules = msgspec.convert(self.contract.get("request", _NO_REQUEST), RequestRules)
+        if self.flat_body is None or rules.body is None:
+            return rules
+        wire_names: JsonObject = self.contract.get("wire_names", {})
+        arguments = {wire_names.get(it, it): name for it, name in self.flat_body.names.items()}
+        return replace(rules, body=replace(rules.body, arguments=arguments))
 
-    def prepare_arguments(self, arguments: JsonObject) -> dict[str, Any]:
+    def prepare_arguments(
+        self, arguments: JsonObject, *, is_gathered: bool = False
+    ) -> dict[str, Any]:
         """Validate arguments and map them to the handler's keywords.
+
+        `is_gathered` states that the members of a flat body are inside of it already.
 
         Raises:
             InvalidArgumentsError: they are invalid; one sentence for each violation.
         """
-        keywords = self._argument_keywords
+        keywords, own, flat = self.keywords, self._own_arguments, self.flat_body
+        passed = arguments
+        if flat is not None and not is_gathered:
+            if not arguments.keys() <= self._listed_names:
+                raise self._make_unknown_error(arguments, self._listed_names)
+            arguments = flat.gather(arguments)
+        elif flat is not None:
+            arguments = flat.drop_empty(arguments)
         if self.defaults:
             arguments = {**self.defaults, **arguments}
-        if not arguments.keys() <= keywords.keys():
-            from mcpgen.jsonschema.violations import unknown_names
-
-            unknown = [name for name in arguments if name not in keywords]
-            raise InvalidArgumentsError(self.name, (unknown_names((), unknown, list(keywords)),))
+        given = arguments
+        if not own.isdisjoint(arguments):
+            given = {name: value for name, value in arguments.items() if name not in own}
+        if not given.keys() <= keywords.keys():
+            raise self._make_unknown_error(given, (*keywords, *own))
         if not self._input_validator.is_valid(arguments):
-            raise InvalidArgumentsError(self.name, self._input_validator.problems(arguments))
-        if self._are_keywords_names:
-            given = arguments
-        elif "wire_names" in self.contract:
-            given = self._rename_members(arguments)
-        else:
-            given = {keywords[name]: value for name, value in arguments.items() if keywords[name]}
+            raise InvalidArgumentsError(self.name, self._describe_problems(arguments, passed))
+        if "wire_names" in self.contract:
+            given = self._rename_members(given)
+        elif not self._are_keywords_names:
+            given = {keywords[name]: value for name, value in given.items()}
         return self._add_default_members(given) if "members" in self.contract else given
+
+    def select_fields(self, arguments: JsonObject) -> JsonObject:
+        """Return the members to return, nested by name; {} for all.
+
+        Raises:
+            InvalidArgumentsError: the output schema describes no such member.
+        """
+        chosen: list[str] = arguments.get(self.fields, [])
+        if not chosen:
+            return {}
+        from mcpgen.jsonschema.result_members import ResultMembers, nest_names
+
+        members = ResultMembers(
+            self.contract["listing"]["outputSchema"], self.contract.get("result_key", "")
+        )
+        found: list[tuple[str, ...]] = []
+        problems: list[str] = []
+        for number, path in enumerate(chosen):
+            names = members.find(path)
+            if names is not None:
+                found.append(names)
+                continue
+            meant = members.suggest(path) if len(problems) < _MAX_HINTS else ""
+            hint = f"; did you mean `{meant}`?" if meant else ""
+            shown = path if len(path) <= _MAX_SHOWN else f"{path[:_MAX_SHOWN]}…"
+            problems.append(f"`/{self.fields}/{number}`: the result has no member `{shown}`{hint}")
+        if problems:
+            raise InvalidArgumentsError(self.name, tuple(problems))
+        return nest_names(found)
+
+    def accepts(self, arguments: JsonObject) -> bool:
+        """Return whether arguments are valid."""
+        if self.flat_body is not None:
+            if not arguments.keys() <= self._listed_names:
+                return False
+            arguments = self.flat_body.gather(arguments)
+        return self._input_validator.is_valid({**self.defaults, **arguments})
+
+    @cached_property
+    def _listed_names(self) -> Set[str]:
+        """The arguments that clients know of a tool with a flat body."""
+        properties: JsonObject = self.listed_schema["properties"]
+        return properties.keys()
+
+    def _make_unknown_error(
+        self, arguments: JsonObject, known: Collection[str]
+    ) -> InvalidArgumentsError:
+        from mcpgen.runtime.tools.argument_hints import describe_unknown
+
+        body = self.contract.get("request", {}).get("body", {}).get("argument", "")
+        problems = describe_unknown(arguments, known, self.listed_schema, body, self.flat_body)
+        return InvalidArgumentsError(self.name, problems)
+
+    def _describe_problems(self, gathered: JsonObject, passed: JsonObject) -> tuple[str, ...]:
+        """Return a sentence for each violation; `passed` are the arguments of the caller."""
+        flat = self.flat_body
+        if flat is None:
+            return self._input_validator.problems(gathered)
+        from mcpgen.runtime.tools.argument_hints import describe_whole_body, is_whole_body
+
+        problems = self._input_validator.problems(gathered, self._name_place)
+        if flat.argument in flat.members and is_whole_body(passed, flat):
+            problems += (describe_whole_body(passed[flat.argument], flat),)
+        return problems
+
+    def _name_place(self, path: Sequence[str | int]) -> str:
+        """Return what callers call the place at `path` of gathered arguments."""
+        from mcpgen.jsonschema.violations import name_place
+
+        located = path if self.flat_body is None else self.flat_body.locate(tuple(path))
+        return name_place(located) if located or not path else "the request body"
 
     def _add_default_members(self, given: dict[str, Any]) -> dict[str, Any]:
         """Add the members that an object lacks and the contract has a default for."""
@@ -184,7 +301,8 @@ class Tool:
             try:
                 given[keyword] = rename_members(arguments[name], about, schema, names)
             except UnsendableError as error:
-                raise InvalidArgumentsError(self.name, (f"`/{name}` {error}",)) from None
+                problem = f"{self._name_place((name,))} {error}"
+                raise InvalidArgumentsError(self.name, (problem,)) from None
         return given
 
     def make_result_shape(self, server: str, limits: Limits = DEFAULT_LIMITS) -> ResultShape:
@@ -195,7 +313,7 @@ class Tool:
             result_key=self.contract.get("result_key", ""),
             uri=f"{server}:/{self.name}",
             output=_make_validator(schema) if schema is not None else None,
-            max_characters=limits.max_result_tokens * CHARACTERS_PER_TOKEN,
+            max_bytes=limits.max_result_tokens * BYTES_PER_TOKEN,
         )
 
     @cached_property
@@ -293,9 +411,13 @@ def _find_listed(name: str, module_name: str) -> JsonObject:
 
 
 def select_lines(
-    names: Iterable[str], toolsets: Mapping[str, JsonObject], lines: Sequence[bytes]
+    names: Iterable[str],
+    toolsets: Mapping[str, JsonObject],
+    lines: Sequence[bytes],
+    *,
+    always: Iterable[str] = (),
 ) -> list[bytes]:
-    """Return the lines of the tools that belong to one of these toolsets.
+    """Return the lines of the tools that belong to one of these toolsets, and of `always`.
 
     Names are normalized: `Code Scanning` and `code-scanning` stand for `code_scanning`.
 
@@ -303,7 +425,7 @@ def select_lines(
         UnknownToolsetError: there is no such toolset.
     """
     known = {normalize_toolset_name(name): toolset["tools"] for name, toolset in toolsets.items()}
-    wanted: set[str] = set()
+    wanted = set(always)
     for name in names:
         if normalize_toolset_name(name) in known:
             wanted.update(known[normalize_toolset_name(name)])

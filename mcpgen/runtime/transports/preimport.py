@@ -20,7 +20,6 @@ CALL_MODULES: Final = (
     "dataclasses",
     "typing_extensions",
     "msgspec.json",
-    "email.utils",
     "jsonschema_rs",
     "mcpgen.runtime.transports.stdio.loop",
     "mcpgen.jsonschema.validation",

@@ -7,11 +7,13 @@ import random
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mcpgen.absent import ABSENT, Absent
 from mcpgen.contract.base_url import BaseUrls, UnconfirmedOriginError
@@ -55,7 +57,8 @@ from mcpgen.runtime.upstream.resilience import (
     parse_retry_after,
 )
 from mcpgen.runtime.upstream.response.json_decoding import LONG_BYTES
-from mcpgen.runtime.upstream.response.pagination import PaginationRule, Paging, Step
+from mcpgen.runtime.upstream.response.next_page import PaginationRule, Step
+from mcpgen.runtime.upstream.response.pagination import Paging
 from mcpgen.runtime.upstream.response.redaction import Redactor
 from mcpgen.runtime.upstream.response.results import decode_response, make_status_error
 from mcpgen.text.hosts import origin_of
@@ -87,8 +90,7 @@ if TYPE_CHECKING:
 _UNAUTHORIZED = 401
 
 
-@dataclass(slots=True)
-class ApiCall:
+class ApiCall(Struct):
     """Sender of one request that retries until there is a response or no attempt is left."""
 
     _send: Sender  # without retries
@@ -171,14 +173,13 @@ class ApiCall:
         return await self._limits.get(request.url).send(self._send, request, self._caller, course)
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """Sources of time and randomness for the requests of one client."""
 
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     chance: Callable[[], float] = random.random
-    sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     idempotency_key: Callable[[], str] = make_idempotency_key
 
 
@@ -274,14 +275,21 @@ class ApiClient:
         redactor: Redactor = extended
         return redactor
 
-    def start_paging(self, rule: PaginationRule, arguments: JsonObject) -> Paging:
-        """Start the pagination that the arguments of a tool call request."""
+    def start_paging(
+        self, rule: PaginationRule, arguments: JsonObject, wanted: tuple[str, ...] = ()
+    ) -> Paging:
+        """Start the pagination that the arguments of a tool call request.
+
+        `wanted` is the place where the result begins; pages before that are not returned.
+        """
         pages = arguments.get(rule.argument)
         return Paging(
             rule,
             None if pages is None else min(pages, self.limits.max_pages),
             self._credential_queries,
             self.limits.max_pages_bytes,
+            self.limits.max_pages,
+            wanted,
         )
 
     def find_base_url(self, rules: RequestRules) -> str:
@@ -566,15 +574,19 @@ class ToolApi:
                     self._client.files = self._client.files.with_resource(needed.uri, file)
 
         exchange = partial(self._client.exchange, rules, accept=accept, owner=self.owner)
-        response, value = await exchange(await build())
+        parts = await build()
+        response, value = await exchange(parts)
         if self.paging is not None:
-            given = {name: item for name, item in values["query"].items() if item is not ABSENT}
+            self.paging.sent = parts.query
+            rule = self.paging.rule
+            given = rule.find_siblings(values["query"], body)
+            given = {name: item for name, item in given.items() if item is not ABSENT}
 
             async def send(step: Step) -> tuple[HttpResponse, Any]:
+                nonlocal body
                 if isinstance(step, tuple):
-                    parts = replace(await build(), query=step)
-                    return await exchange(parts)
-                values["query"] = {**values["query"], **step}
+                    return await exchange(replace(await build(), query=step))
+                values["query"], body = rule.move(values["query"], body, step)
                 return await exchange(await build())
 
             response, value = await self.paging.gather(response, value, given, send)

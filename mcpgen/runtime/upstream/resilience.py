@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from msgspec import Struct
 
@@ -296,6 +294,8 @@ def parse_retry_after(response: HttpResponse, now: datetime) -> float | None:
         return float(text)
     if len(text) > _MAX_DATE:
         return None
+    from email.utils import parsedate_to_datetime  # only busy APIs send a date
+
     try:
         when = parsedate_to_datetime(text)
     except (ValueError, OverflowError):  # a year or an hour of hundreds of digits
@@ -383,8 +383,7 @@ class OriginLimits:
         return response
 
 
-@dataclass(slots=True)
-class Course:
+class Course(Struct):
     """Progress of one API call."""
 
     deadline: asyncio.Timeout

@@ -62,12 +62,13 @@ def _build_list_requests(revision: str) -> list[JsonObject]:
 
 @asynccontextmanager
 async def serve_over_http(package: str, environ: Mapping[str, str]) -> AsyncIterator[str]:
-    """Serve over HTTP on a free port; yield the URL.
+    """Serve over HTTP on a free port, without accounts of callers; yield the URL.
 
     Raises:
         AssertionError: the server did not print its URL, or its exit code is not 0.
     """
-    process = await _start(package, environ, ("--http", "--port", "0"))
+    arguments = (package, "--http", "--port", "0")
+    process = await _start("mcpgen.testing.callers_credentials", environ, arguments)
     try:
         async with asyncio.timeout(_TIMEOUT_SECONDS):
             url = await _read_announced_url(process)
@@ -105,12 +106,12 @@ async def find_accepted_foreign_requests(url: str) -> list[str]:
 
 
 async def _start(
-    package: str, environ: Mapping[str, str], arguments: tuple[str, ...]
+    module: str, environ: Mapping[str, str], arguments: tuple[str, ...]
 ) -> asyncio.subprocess.Process:
     pipe = asyncio.subprocess.PIPE
     paths = os.pathsep.join(filter(None, sys.path))
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", package, *arguments),
+        *(sys.executable, "-m", module, *arguments),
         stdin=pipe,
         stdout=pipe,
         stderr=pipe,

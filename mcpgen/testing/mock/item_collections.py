@@ -143,7 +143,7 @@ def _find_property(wanted: str, schema: JsonSchema, example: JsonObject, api: De
     """Return the property with this name, in any spelling; "" without one."""
     declared = api.responses.schemas.property_names(schema)
     names = (*example, *sorted(declared))
-    return next((name for name in names if _fold(name) == _fold(wanted)), "")
+    return next((name for name in names if fold_name(name) == fold_name(wanted)), "")
 
 
 def find_list(operation: Operation, api: Description) -> ItemPlace | None:
@@ -171,6 +171,6 @@ def _find_json_response(operation: Operation) -> MediaType | None:
     return next((entry for entry in content if is_json(entry.media_type)), None)
 
 
-def _fold(name: str) -> str:
+def fold_name(name: str) -> str:
     """Normalize the spelling of a name: "petId", "pet_id" and "PetID" become "petid"."""
     return re.sub(r"[^a-z0-9]", "", name.lower())

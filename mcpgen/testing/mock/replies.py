@@ -14,6 +14,7 @@ from mcpgen.jsonschema.samples import CannotSampleError, choose_example, sample
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.upstream.http.messages import HttpResponse
+from mcpgen.runtime.upstream.response.results import is_binary
 from mcpgen.testing.mock.description import Description, MediaType, Operation, Response
 from mcpgen.text.media_types import JSON_LINES, essence_of, is_json
 
@@ -196,7 +197,7 @@ def _build_body(media_type: MediaType, name: str, api: Description) -> bytes:
     kind = essence_of(name)
     if kind.endswith(("/xml", "+xml")):
         return (texts[0] if texts else "<sample/>").encode()
-    if kind.startswith("text/") or kind.endswith(("/yaml", "+yaml")):
+    if not is_binary(kind):
         value = texts[0] if texts else choose_value(media_type, api)
         return (value if isinstance(value, str) else json.dumps(value)).encode()
     return _SAMPLE_BYTES

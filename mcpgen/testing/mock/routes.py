@@ -84,5 +84,8 @@ def _parse_segment(segment: str) -> _Segment:
     names = re.findall(r"\{([^{}]*)\}", segment)
     if not names:
         return unquote(segment), None, []
-    literals = re.split(r"\{[^{}]*\}", segment)
-    return "", re.compile("(.+?)".join(map(re.escape, literals))), names
+    first, *literals = re.split(r"\{[^{}]*\}", segment)
+    # What precedes a dot may be a number or a name with dots: `{latitude}.{format}`.
+    groups = ("(.+)" if literal[:1] == "." else "(.+?)" for literal in literals)
+    ends = (group + re.escape(literal) for group, literal in zip(groups, literals, strict=True))
+    return "", re.compile(re.escape(first) + "".join(ends)), names

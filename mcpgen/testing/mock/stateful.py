@@ -1,16 +1,20 @@
 """Mock API with state: created items can be fetched, and deleted ones are gone.
 
 Its responses are those of the stateless mock with the stored items inserted, and stay valid against
-their schemas. It ignores filters and pages of lists. No I/O, clock or randomness.
+their schemas. Lists are filtered, sorted and cut into pages by the query of the request,
+or by the body of a search (`list_queries`). No I/O, clock or randomness.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import chain, count, islice
-from urllib.parse import quote
+from urllib.parse import quote, unquote
+
+from msgspec.structs import replace
 
 from mcpgen.jsonschema.samples import (
     CannotSampleError,
@@ -30,8 +34,15 @@ from mcpgen.testing.mock.item_collections import (
     find_collections,
     find_item,
     find_list,
+    fold_name,
     parameters_of,
     shape_of,
+)
+from mcpgen.testing.mock.list_queries import (
+    ListPage,
+    ListQuery,
+    UnknownCursorError,
+    describe_page,
 )
 from mcpgen.testing.mock.replies import (
     build_problem,
@@ -39,11 +50,14 @@ from mcpgen.testing.mock.replies import (
     build_usual_response,
     find_success,
 )
+from mcpgen.testing.mock.routes import match_path
 from mcpgen.text.media_types import is_json
 
+_NUMBER = re.compile(r"\d{1,18}")
+_ENDING = re.compile(r"[0-9A-Za-z]{1,5}\Z")
 _MOST_TRIES = 200  # to find an unused id
+_SEARCHES = frozenset({"filter", "find", "list", "query", "search"})
 _ABOUT_ITEMS = frozenset({"DELETE", "GET", "PATCH", "POST", "PUT"})
-_COUNTS = frozenset({"count", "total", "total_count", "totalCount"})
 
 
 @dataclass(slots=True)
@@ -61,6 +75,7 @@ class _ItemRequest:
 
     operation: Operation
     values: tuple[str, ...]  # of the path's parameters, in its order
+    query: JsonObject
     body: JsonValue
     url: str
     accept: str
@@ -80,6 +95,23 @@ class StatefulApi:
         """Restore the initial items."""
         self._items.clear()
 
+    def list_stored(self, path: str, source: str = "") -> list[JsonObject] | None:
+        """Return the items of the collection at a concrete path, or None if it is not stored.
+
+        "/shops/7/books" has the books of shop 7; a collection in a deleted item is empty.
+        """
+        for collection in self.collections:
+            values = match_path(collection.path, path)
+            if collection.shape[0] != source or values is None:
+                continue
+            within = tuple(unquote(values[name]) for name in parameters_of(collection.path))
+            for around in self._find_enclosing(*collection.shape):
+                at = within[: around.depth + 1]
+                if at[-1] not in self._items_of(around, at[:-1]).by_id:
+                    return []
+            return list(self._items_of(collection, within).by_id.values())
+        return None
+
     def answer(
         self, operation: Operation, decoded: DecodedRequest, url: str, accept: str
     ) -> HttpResponse | None:
@@ -87,7 +119,7 @@ class StatefulApi:
         named = decoded.values("path")
         values = tuple(str(named.get(name, "")) for name in parameters_of(operation.path))
         body = decoded.body.value if decoded.body else None
-        request = _ItemRequest(operation, values, body, url, accept)
+        request = _ItemRequest(operation, values, decoded.values("query"), body, url, accept)
         source, shape = shape_of(operation)
         for collection in self._find_enclosing(source, shape):
             at = values[: collection.depth + 1]
@@ -95,6 +127,8 @@ class StatefulApi:
                 return build_response(operation, self._api, accept, 404)
             if operation.key in collection.operations and operation.method in _ABOUT_ITEMS:
                 return self._handle_item(request, collection)
+        if (target := self._find_search_target(operation, shape)) is not None:
+            return self._list_items(request, target)
         own = self._by_shape.get((source, shape))
         if own is None or operation.method not in {"GET", "POST"}:
             return None
@@ -103,6 +137,14 @@ class StatefulApi:
             if operation.method == "GET"
             else self._create_item(request, own)
         )
+
+    def _find_search_target(self, operation: Operation, shape: str) -> ItemCollection | None:
+        """Return the collection that a search with a body lists: POST /pets/search, QUERY /pets."""
+        if operation.method == "QUERY":
+            return self._by_shape.get((operation.source, shape))
+        path, _, last = shape.rpartition("/")
+        is_search = operation.method == "POST" and fold_name(last) in _SEARCHES
+        return self._by_shape.get((operation.source, path)) if is_search else None
 
     def _find_enclosing(self, source: str, shape: str) -> Iterator[ItemCollection]:
         """Yield the collections whose items a path contains, outermost first."""
@@ -197,7 +239,7 @@ class StatefulApi:
         item, parameter = collection.item, collection.parameter
         schema = self._schemas.property_schema(item.schema, item.id_property)
         kinds = self._schemas.likely_types(schema)
-        numbers = [int(name) for name in items.used if name.isdecimal()]
+        numbers = [int(name) for name in items.used if _NUMBER.fullmatch(name)]
         following = count(max(numbers, default=0) + 1)
         tried: Iterator[str | int] = iter(())
         if kinds & {"integer", "number"}:
@@ -206,32 +248,52 @@ class StatefulApi:
             tried = islice(map(str, following), _MOST_TRIES)
         of_item = _generate_samples(schema, parameter.name, self._schemas)
         of_path = _generate_samples(parameter.schema, parameter.name, self._api.requests.schemas)
-        for name in chain(tried, of_item, of_path):
+        counted = _count_on(items.used, schema, self._schemas)
+        for name in chain(tried, of_item, of_path, counted):
             if str(name) not in items.used and self._can_name(parameter, name):
                 yield name
 
     def _can_name(self, parameter: Parameter, name: str | int) -> bool:
         # A path may declare a number of an item as a number or as a text.
-        spellings = [name, str(name), *([int(name)] if str(name).isdecimal() else [])]
+        spellings = [name, str(name), *([int(name)] if _NUMBER.fullmatch(str(name)) else [])]
         return any(self._api.requests.schemas.fits(parameter.schema, it) for it in spellings)
 
     def _list_items(self, request: _ItemRequest, collection: ItemCollection) -> HttpResponse | None:
         shown = find_list(request.operation, self._api)
         if shown is None:
             return None
+        items = [*self._items_of(collection, request.values).by_id.values()]
+        query = self._read_query(request)
+        try:
+            page = query.select(items, collection.item.id_property)
+        except UnknownCursorError as error:
+            return build_problem(400, str(error))
         example = next(iter(shown.example), None)
         listed: JsonValue = [
-            fit_members(item, shown.schema, example, self._schemas)
-            for item in self._items_of(collection, request.values).by_id.values()
+            fit_members(item, shown.schema, example, self._schemas) for item in page.items
         ]
+        url = self._remove_credentials(request.url)
         if shown.member:
-            # Optional members beside the list describe pages; there is only one.
+            # Optional members beside the list describe pages: most lists have only one.
             around = sample_required_members(shown.whole_schema, shown.whole, self._schemas)
-            counts = {name: len(listed) for name in around if name in _COUNTS}
-            listed = {**around, **counts, shown.member: listed}
-        return _replace_json(
-            build_usual_response(request.operation, self._api, request.accept), listed
-        )
+            whole = {**around, shown.member: listed}
+            listed = describe_page(whole, shown.whole_schema, page, url, self._schemas)
+        usual = build_usual_response(request.operation, self._api, request.accept)
+        return _link_page(_replace_json(usual, listed), request.operation, page, url)
+
+    def _read_query(self, request: _ItemRequest) -> ListQuery:
+        schemas, body = self._api.requests.schemas, request.body
+        if request.operation.method == "GET" or not isinstance(body, dict):
+            return ListQuery.of_query(request.operation, request.query, schemas)
+        return ListQuery.of_body(request.operation.body[0].schema, body, schemas)
+
+    def _remove_credentials(self, url: str) -> str:
+        """Return a URL without the credentials in its query, for links to other pages."""
+        schemes = self._api.security_schemes.values()
+        names = {scheme.name for scheme in schemes if scheme.location == "query"}
+        path, _, query = url.partition("?")
+        pairs = [pair for pair in query.split("&") if unquote(pair.partition("=")[0]) not in names]
+        return f"{path}?{'&'.join(pairs)}" if query else url
 
     def _build_item_response(
         self, request: _ItemRequest, collection: ItemCollection, item: JsonObject
@@ -255,6 +317,17 @@ def _generate_samples(schema: JsonSchema, seed: str, schemas: Schemas) -> Iterat
             yield name
 
 
+def _count_on(used: Iterable[str], schema: JsonSchema, schemas: Schemas) -> Iterator[str]:
+    """Yield texts like a used id, with a number in the place of its end: "bot_00001"."""
+    for name in sorted(used)[:1]:
+        ending = _ENDING.search(name)
+        start = ending.start() if ending else len(name)
+        for number in range(1, _MOST_TRIES):
+            counted = f"{name[:start]}{number:0{len(name) - start}}"
+            if len(counted) == len(name) and schemas.fits(schema, counted):
+                yield counted
+
+
 def _extract_item(body: JsonValue, member: str) -> JsonObject | None:
     """Return the item of a body, which may be in the same member as in responses."""
     if isinstance(body, dict) and isinstance(body.get(member), dict):
@@ -268,13 +341,31 @@ def _replace_json(usual: HttpResponse, value: JsonValue) -> HttpResponse:
     return replace(usual, body=json.dumps(value, ensure_ascii=False).encode())
 
 
+def _link_page(
+    response: HttpResponse, operation: Operation, page: ListPage, url: str
+) -> HttpResponse:
+    """Add the link to the next page (RFC 8288) if the operation declares the header `Link`."""
+    if page.is_in_body:
+        return response
+    following = page.find_next_url(url)
+    link = f'<{following}>; rel="next"' if following else f'<{url}>; rel="last"'
+    return _set_declared_header(response, operation, "Link", link)
+
+
 def _add_location(
     response: HttpResponse, operation: Operation, url: str, name: str
 ) -> HttpResponse:
     """Add the `Location` of a created item if the operation declares the header."""
-    described = find_success(operation)
-    if described is None or not any(it.name.lower() == "location" for it in described.headers):
-        return response
-    others = tuple(it for it in response.headers if it[0].lower() != "location")
     place = f"{url.partition('?')[0].rstrip('/')}/{quote(name, safe='')}"
-    return replace(response, headers=(*others, ("Location", place)))
+    return _set_declared_header(response, operation, "Location", place)
+
+
+def _set_declared_header(
+    response: HttpResponse, operation: Operation, name: str, value: str
+) -> HttpResponse:
+    """Return a response with another value of a header, if the operation declares the header."""
+    described = find_success(operation)
+    if described is None or not any(it.name.lower() == name.lower() for it in described.headers):
+        return response
+    others = tuple(it for it in response.headers if it[0].lower() != name.lower())
+    return replace(response, headers=(*others, (name, value)))

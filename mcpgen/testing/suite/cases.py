@@ -2,8 +2,10 @@
 
 An entry contains the smallest call in full. Everything else is stored as the difference from it:
 
-- `calls`: arguments and expected requests; the first is the smallest call;
+- `calls`: arguments and expected requests; the first is the smallest call, and `without` names
+  arguments of it that another call does not have;
 - `pages`: the replies of a paginated list, and the request expected for each page;
+- `parts`: arguments that request a part of the result, and the part;
 - `refused`: arguments that the server must reject without sending a request;
 - `failures`: failures of the API, by the names of `mcpgen.contract.failures`;
 - `credentials`: the configured security schemes, and the expected outcome;
@@ -18,7 +20,7 @@ An entry with an `id` is one complete case.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from msgspec import convert
@@ -39,7 +41,8 @@ class Case:
     (`contains`, `not_contains`), `status` (of the API, in the result), `attempts` (the number of
     requests, by default one), `waits_seconds` (the minimum wait between them) and `kept` (the part
     of a response that is in the result, by default all). A paginated list has `requests`, one per
-    page, and `joined`, the member with the items of all pages ("": the result is their list).
+    page, and `joined`, the member with the items of all pages ("": the result is their list),
+    of the object at the path `within`.
     """
 
     id: str
@@ -85,11 +88,17 @@ class _Entry:
         if not self._calls:
             return
         for call in self._calls:
-            arguments = {**self._calls[0]["arguments"], **call["arguments"]}
+            arguments = self._merge_arguments(call)
             yield self._make_success(
                 call["what"], "calls", self._merge_request(call), arguments=arguments
             )
         yield from self._make_page_cases()
+        for part in self._entry.get("parts", ()):
+            kept = {**self._entry.get("kept", {}), **part["kept"]}
+            arguments = {**self._calls[0]["arguments"], **part["arguments"]}
+            request = self._merge_request(self._calls[0])
+            case = self._make_success(part["what"], "calls", request, arguments=arguments)
+            yield replace(case, expect={**case.expect, "kept": kept})
         yield from self._make_refused_cases()
         for name in self._entry.get("failures", ()):
             reply, expect = build_failure(name, self._method, self._retry_limits)
@@ -126,6 +135,7 @@ class _Entry:
                 {
                     "requests": requests[:count],
                     "joined": pages["items"],
+                    "within": pages.get("within", []),
                     "text": {
                         "contains" if count < len(requests) else "not_contains": [_MORE_FOLLOW]
                     },
@@ -137,9 +147,7 @@ class _Entry:
 
     def _make_refused_cases(self) -> Iterator[Case]:
         for refusal in self._entry.get("refused", ()):
-            arguments = {**self._calls[0]["arguments"], **refusal.get("arguments", {})}
-            for name in refusal.get("without", ()):
-                arguments.pop(name, None)
+            arguments = self._merge_arguments(refusal)
             yield self._make_refusal(
                 refusal["what"], "refused", [refusal["says"]], arguments=arguments
             )
@@ -161,6 +169,12 @@ class _Entry:
         for name in self._entry.get("needed_settings", ()):
             others = {key: value for key, value in settings.items() if key != name}
             yield self._make_refusal(f"without {name}", "settings", [name], settings=others)
+
+    def _merge_arguments(self, call: JsonObject) -> JsonObject:
+        """Return the arguments of a call: those of the smallest call with the differences."""
+        arguments = {**self._calls[0]["arguments"], **call.get("arguments", {})}
+        left_out = call.get("without", ())
+        return {name: value for name, value in arguments.items() if name not in left_out}
 
     def _merge_request(self, call: JsonObject) -> JsonObject:
         """Return the request expected of a call: that of the smallest call with the differences."""

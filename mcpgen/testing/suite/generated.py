@@ -14,7 +14,6 @@ from itertools import zip_longest
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mcpgen.contract.needs import sufficient_parts
 from mcpgen.contract.placeholders import PLACEHOLDER
 from mcpgen.contract.snapshot import find_contradicting_hints, snapshot_entry
 from mcpgen.contract.toolset_names import EVERYTHING
@@ -25,10 +24,12 @@ from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.protocol.versions import REVISIONS
 from mcpgen.runtime.tools.registry import ToolRegistry
 from mcpgen.runtime.tools.results import STATUS_KEY
+from mcpgen.runtime.tools.search import OUTPUT_SCHEMA
 from mcpgen.runtime.tools.tool import Tool, ToolGroup
 from mcpgen.runtime.transports.memory import MemoryConnection
 from mcpgen.runtime.upstream.client import ApiClient, Environment
 from mcpgen.runtime.upstream.http.messages import Sender
+from mcpgen.testing.callers_credentials import take_from_settings
 from mcpgen.testing.client.client import LEGACY, MODERN, Answer, Client, RpcError
 from mcpgen.testing.client.processes import (
     find_accepted_foreign_requests,
@@ -102,7 +103,7 @@ class Suite:
         for about in (server.contract, *server.contract.get("sources", {}).values()):
             if origins := about.get("credential_origins"):
                 about["credential_origins"] = dict.fromkeys(origins, True)
-        _supply_callers_credentials(server.contract)
+        take_from_settings(server.contract)
         return server
 
     @cached_property
@@ -144,7 +145,8 @@ class Suite:
         mock.prefers = operation
         if case.reply is not None:
             mock.reply_with(Reply.from_json(case.reply))
-        send = serve_pages(mock, case.replies) if case.replies else mock.send
+        secrets = [value for parts in self._secrets.values() for value in parts.values()]
+        send = serve_pages(mock, case.replies, secrets) if case.replies else mock.send
         environ = {**self._environ(base_url, case.configured, operation), **case.settings}
         loop = asyncio.get_running_loop()
         started = loop.time()
@@ -175,8 +177,14 @@ class Suite:
         """Return a client of a server that has only the tool of this case, which is faster."""
         environment = Environment(clock=asyncio.get_running_loop().time, chance=lambda: 0.5)
         api = ApiClient(self._server.contract, environ, send=send, environment=environment)
-        tools = {case.tool: self._tools[case.tool]} if case.tool in self._tools else {}
-        registry = ToolRegistry([ToolGroup("", tools)], api)
+        merged = self._registry.merged.get(case.tool)
+        names = [case.tool] if merged is None else [it.name for it in merged.members.values()]
+        tools = {name: self._tools[name] for name in names if name in self._tools}
+        registry = ToolRegistry(
+            [ToolGroup("", tools)],
+            api,
+            merged=None if merged is None else ToolGroup("", {case.tool: merged.tool}),
+        )
         dispatcher = Dispatcher(self._server.add_search(registry) if has_search else registry)
         connection = MemoryConnection(self._definition, dispatcher)
         return Client(
@@ -226,7 +234,7 @@ class Suite:
         yield from self._find_leaks(result, case.settings)
         response = join_pages(case, mock.requests)
         if not is_error and not wanted and response is not None:
-            tool = self._registry.tools[case.tool]
+            tool = self._find_tool(case)
             # Derived from the listed schema: the result key itself may be at fault.
             listed = tool.contract["listing"].get("outputSchema", {}).get("properties", {})
             is_wrapped = bool(tool.contract.get("result_key")) and listed.keys() <= {"result"}
@@ -234,6 +242,13 @@ class Suite:
                 yield from compare_projection(case.expect["kept"], response, result)
             else:
                 yield from compare_result(response, result, is_wrapped=is_wrapped)
+
+    def _find_tool(self, case: Case) -> Tool:
+        """Return the tool that serves a case: itself, or the member of a merged one."""
+        merged = self._registry.merged.get(case.tool)
+        if merged is None:
+            return self._registry.tools[case.tool]
+        return merged.choose(case.arguments)[0]
 
     def _find_leaks(self, result: JsonObject, settings: Mapping[str, str]) -> Iterator[str]:
         """Yield credentials, secret settings and tracebacks that the result contains."""
@@ -259,22 +274,29 @@ class Suite:
         server = ServerPackage.load(self.package, generated_only=True)
         if server.has_search:
             server.list_toolsets([EVERYTHING])
-        expected = {
-            name: {"name": name, **tool.contract["listing"]}
-            for name, tool in self._registry.tools.items()
-            if "exposed_as" not in tool.contract
-        }
+        expected = {tool["name"]: tool for tool in self._list_contracts()}
         definition = server.definition
         for revision in [row.name for row in (*definition.legacy[:1], *definition.modern[:1])]:
             listed = {
                 tool["name"]: tool for tool in asyncio.run(self._list_tools(server, revision))
             }
             require(
-                list(listed) == sorted(expected),
-                f"{revision} lists {list(listed)}, the contracts have {sorted(expected)}",
+                list(listed) == list(expected),
+                f"{revision} lists {list(listed)}, the contracts have {list(expected)}",
             )
             for name, tool in listed.items():
                 require(is_same(expected[name], tool), f"`{name}` is not listed as in its contract")
+
+    def _list_contracts(self) -> list[JsonObject]:
+        """Return the Tool objects that the contracts have, by name."""
+        listed = {
+            name: {"name": name, **tool.contract["listing"]}
+            for name, tool in self._registry.listed.items()
+        }
+        tools = self._server.definition.tools
+        for name in self._server.contract.get("handles", {}).values():
+            listed[name] = {} if tools is None else tools.items[name]
+        return [tool for _, tool in sorted(listed.items())]
 
     async def _list_tools(self, server: ServerPackage, revision: str) -> list[JsonObject]:
         client = Client.in_memory(server, self._environ(""), revision=revision)
@@ -296,14 +318,18 @@ class Suite:
         names = self._server.contract["search"]
         wrong: list[str] = []
         async with Client.in_memory(self._server, self._environ("")) as client:
-            listed = {tool["name"] for tool in await client.list_tools()}
+            listed = {tool["name"]: tool for tool in await client.list_tools()}
             wrong += [f"`{name}` is not listed" for name in names.values() if name not in listed]
+            described = listed.get(names["describe"], {}).get("inputSchema", {})
+            whole = (
+                {OUTPUT_SCHEMA: True} if OUTPUT_SCHEMA in described.get("properties", {}) else {}
+            )
             for name, tool in self._registry.listed.items():
                 query = {"query": name, "limit": 1}
                 found = json.loads(text_of(await client.call_tool(names["search"], query)))
                 if [entry["name"] for entry in found["tools"]] != [name]:
                     wrong.append(f"`{name}` is not found by its name")
-                shown = await client.call_tool(names["describe"], {"name": name})
+                shown = await client.call_tool(names["describe"], {"name": name, **whole})
                 if not is_same(
                     json.loads(text_of(shown)), {"name": name, **tool.contract["listing"]}
                 ):
@@ -339,17 +365,13 @@ class Suite:
     def check_cases(self) -> None:
         """Check that every tool has a case with a request, or a reason why it has none."""
         covered = {case.tool for case in self.cases if case.untested or case.expect.get("request")}
-        missing = sorted(self._tools.keys() - covered)
+        missing = sorted((self._tools.keys() | self._registry.merged.keys()) - covered)
         require(not missing, f"no case calls {', '.join(missing)}")
 
     def check_snapshot(self) -> None:
         """Check that the tools and their order are those of the reviewed `tools.json`."""
-        listed = [
-            {"name": name, **tool.contract["listing"]}
-            for name, tool in sorted(self._registry.tools.items())
-            if "exposed_as" not in tool.contract
-        ]
-        for actual, expected in zip_longest(map(snapshot_entry, listed), self._snapshot):
+        listed = map(snapshot_entry, self._list_contracts())
+        for actual, expected in zip_longest(listed, self._snapshot):
             found = {**(actual or {}), "departs": (expected or {}).get("departs", [])}
             off = {key for key in found | (expected or {}) if _at(found, key) != _at(expected, key)}
             name = (expected or found).get("name")
@@ -469,21 +491,6 @@ _PARTS = frozenset(
 
 _PATIENCE_SECONDS = 3600.0  # in virtual time; longer than any wait of a server
 _TRACEBACK = re.compile(r'Traceback \(most recent|File \\?"[^"]*\.py|[\w/.-]+\.py:\d+')
-
-
-def _supply_callers_credentials(contract: JsonObject) -> None:
-    """Take the credentials of callers from settings: the cases test where each one is sent."""
-    for number, scheme in enumerate(contract.pop("credentials", {})):
-        ways = sufficient_parts(contract["security_schemes"][scheme])
-        contract["environment"] += [
-            {
-                "name": f"{contract['env_prefix']}CALLER_{number}_{part.upper()}",
-                "scheme": scheme,
-                "part": part,
-                "secret": True,
-            }
-            for part in (("access_token",) if ("access_token",) in ways else ways[0])
-        ]
 
 
 def _at(entry: JsonObject | None, key: str) -> object:

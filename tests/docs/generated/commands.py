@@ -92,7 +92,8 @@ def _table(parameters: list[Any]) -> str:
     for each in parameters:
         text = (each.help or "").replace("|", "\\|")
         if each.default not in (None, False, "") and "default" not in text:
-            text += f" Default: `{each.default}`."
+            default = each.opts[0] if each.default is True else each.default
+            text += f" Default: `{default}`."
         rows.append(f"| {_spelling(each)} | {text} |")
     return "\n".join(rows)
 

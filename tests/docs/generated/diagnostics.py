@@ -33,6 +33,8 @@ _NO_REPORTS: Final = {
     "Fault",
     "Table",
     "add_finding",
+    "SkippedOperation",
+    "_cell",
 }
 _SEVERITIES: Final = {"error": "error", "warning": "warning", "warn": "warning", "note": "note"}
 _SKIPS: Final = "skips the operation"

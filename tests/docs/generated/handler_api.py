@@ -65,7 +65,7 @@ _GENERATED: Final = (
 )
 # Members of classes that only the runtime itself uses.
 _INTERNAL: Final = {
-    "Context": {"owner", "to_json", "run_tool"},
+    "Context": {"call_by_name", "owner", "questions", "run_tool", "to_json"},
     "Features": {
         "call_tool",
         "check_completions",

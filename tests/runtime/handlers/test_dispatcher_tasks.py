@@ -36,7 +36,9 @@ class Handlers:
         self.begun.append(name)
         return ToolResult((Text(await self.handlers[name]()),))
 
-    async def run(self, name: str, _: dict[str, Any], __: Context) -> ToolOutcome:
+    async def run(
+        self, name: str, _: dict[str, Any], __: Context, *, is_gathered: bool = False
+    ) -> ToolOutcome:
         raise ToolError(name)
 
     async def aclose(self) -> None: ...

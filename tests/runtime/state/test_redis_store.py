@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -258,6 +259,27 @@ def test_commands_share_a_bounded_number_of_connections(server: RedisServer) -> 
 
     run(server.url, scenario)
     assert server.run("CLIENT", "LIST").count(b" addr=") == 1  # who asks
+
+
+def test_a_cancellation_that_the_client_library_loses_ends_the_command(
+    server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lose() -> str:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(PATIENCE_SECONDS)
+        return "PONG"  # as `asyncio.wait_for` of Python 3.11 does, if the answer is there
+
+    async def scenario(store: RedisStore) -> None:
+        monkeypatch.setattr(store._client, "ping", lose)
+        checking = asyncio.create_task(store.check())
+        await asyncio.sleep(0)
+        checking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await checking
+        monkeypatch.undo()
+        await store.check()
+
+    run(server.url, scenario)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_markdown_lists_changes_by_level_with_texts_last() -> None:
 
 def test_markdown_escapes_markup_from_the_document() -> None:
     text = format_markdown(Changelog((change(Level.MAJOR, "has <img> `a\n\n# b` @team [x](y) |"),)))
-    assert text.splitlines()[2] == "- `zap`: has &lt;img> `a # b` &#64;team \\[x\\](y) \\|"
+    assert text.splitlines()[2] == "- `zap`: has &lt;img> `a # b` @&#8203;team \\[x\\](y) \\|"
 
 
 def test_annotations_have_a_location_and_are_escaped() -> None:

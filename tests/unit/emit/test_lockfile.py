@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from mcpgen.emit.lockfile import (
+    LeftOut,
     Lock,
     LockedDocument,
     LockedFile,
@@ -43,6 +44,14 @@ LOCK = Lock(
     },
     operations={"openapi.yaml GET /b": "get_b", "openapi.yaml DELETE /a": "delete_a"},
 )
+
+
+def test_a_lock_records_operations_without_a_tool() -> None:
+    left_out = {"GET /x": LeftOut("off", "`expose: off` in `operations`")}
+    lock = replace(LOCK, left_out=left_out)
+    assert parse_lock(dump_lock(lock)) == lock
+    assert recover_lock(dump_lock(lock)).operations == LOCK.operations
+    assert b"left_out" not in dump_lock(LOCK)  # so that locks without any stay as they are
 
 
 def test_a_written_lock_is_parsed_back_unchanged() -> None:

@@ -71,3 +71,8 @@ def test_a_direction_without_hidden_properties_shares_the_schemas() -> None:
     named = Schemas(NAMED)
     assert Direction(named, "response").schemas is named
     assert Direction(named, "request").schemas is not named
+
+
+def test_the_cost_of_a_schema_includes_its_references_in_one_direction(requests: Direction) -> None:
+    value = {"name": [{}] * 300}
+    assert requests.schemas.problem({"$ref": "#/$defs/Base"}, value) == ""

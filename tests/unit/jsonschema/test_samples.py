@@ -242,3 +242,27 @@ def test_hostile_pattern_is_bounded() -> None:
     texts = iterate_matching_texts("((((a{4000}){4000}){4000}){4000}){4000}", longest=1000)
 
     assert list(texts) == []
+
+
+@pytest.mark.parametrize(("most", "compilations"), [(4_000_000, 2), (1, 10)])
+def test_only_the_compiled_schemas_that_were_used_last_are_kept(
+    monkeypatch: pytest.MonkeyPatch, most: int, compilations: int
+) -> None:
+    compiled = []
+
+    class Counted(jsonschema_rs.Draft202012Validator):
+        def __new__(cls, schema: Any, **options: Any) -> Any:
+            compiled.append(schema)
+            return super().__new__(cls, schema, **options)
+
+    monkeypatch.setattr("jsonschema_rs.Draft202012Validator", Counted)
+    monkeypatch.setattr("mcpgen.jsonschema.schemas._MAX_COMPILED_BYTES", most)
+    schemas = Schemas(SCHEMAS)
+    fits_cat = schemas.checker({"$ref": "#/$defs/Cat"})
+    fits_category = schemas.checker({"$ref": "#/$defs/Category"})
+    cat, category = {"kind": "cat", "lives": 9}, {"name": "pets"}
+
+    for _ in range(2):
+        assert (fits_cat(cat), fits_category(category)) == (True, True)
+        assert (fits_cat(category), fits_category(cat)) == (False, False)
+    assert len(compiled) == compilations

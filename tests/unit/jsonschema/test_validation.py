@@ -152,3 +152,21 @@ def test_recursive_schema_validates_at_every_depth() -> None:
     assert SchemaValidator(tree).problems({"n": {"n": {"v": "x"}}}) == (
         '`/n/n/v` must be an integer, not "x"',
     )
+
+
+def test_problems_have_the_place_of_what_is_wrong_or_missing() -> None:
+    validator = SchemaValidator(
+        {
+            "properties": {"list": {"items": {"maximum": 5}}, "name": {"type": "string"}},
+            "required": ["name"],
+            "minProperties": 2,
+        }
+    )
+    places = {path for path, _ in validator.locate_problems({"list": [1, 9]})}
+    assert places == {("list", 1), ("name",), ()}
+    assert validator.locate_problems({"list": [], "name": "x"}) == []
+
+
+def test_problems_with_a_place_are_bounded() -> None:
+    validator = SchemaValidator({"items": {"type": "string"}})
+    assert len(validator.locate_problems(list(range(1000)))) == MAX_PROBLEMS

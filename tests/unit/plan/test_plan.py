@@ -73,6 +73,8 @@ def test_unselected_operations_and_unused_schemas_are_removed(make: Any) -> None
     plan = make(root).plan(exclude=("/b",))
     assert [operation.path for operation in plan.api.operations] == ["/pets"]
     assert sorted(plan.api.schemas) == ["A"]
+    (left_out,) = plan.unselected
+    assert (left_out.operation, left_out.reason) == ("POST /b", "excluded by `select`")
 
 
 # Selection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpgen.search.query import Query
+from mcpgen.search.query import CHANGE, READ, Query
 from mcpgen.search.words import words
 
 
@@ -38,6 +38,12 @@ from mcpgen.search.words import words
         ("take them off the list", "remove"),
         ("turn the alarm off", "change remove"),
         ("download an invoice", "read change"),
+        ("ring my phone", "change"),
+        ("print the invoice", "read"),
+        ("never send it again", "change remove"),
+        ("when a customer pays, send a receipt", "change"),
+        ("it is wrong, which order was that", "change"),
+        ("it is wrong: which order was that?", "read"),
     ],
 )
 def test_the_first_verb_determines_the_allowed_effects(text: str, effects: str) -> None:
@@ -73,7 +79,75 @@ def test_plurals_slashed_names_and_possessives_are_recognised() -> None:
     assert question.has_slashed_name
     assert question.is_own
     assert "acm" not in question.words
-    assert Query.read("fetch https://shop.example/orders").words == tuple(words("fetch"))
+    assert {*Query.read("fetch https://shop.example/orders").words} == {*words("fetch")}
 
     question = Query.read("orders at 7/8 or and/or")
     assert not question.is_own
+
+
+@pytest.mark.parametrize(
+    ("text", "effects"),
+    [
+        ("the customer has left", "change"),
+        ("our shop is now called Sunrise", "change"),
+        ("I have just handed the order over", "change"),
+        ("orders that are open", "read"),
+        ("orders I have paid", "read"),
+        ("all orders that were paid", "read"),
+    ],
+)
+def test_a_statement_requests_a_change_and_a_description_does_not(text: str, effects: str) -> None:
+    question = Query.read(text)
+
+    assert question.effects == {*effects.split()}
+    assert question.is_command == (effects == "change")
+
+
+@pytest.mark.parametrize("text", ["which orders are open", "delete an order", "Who paid?"])
+def test_a_verb_or_a_question_word_makes_a_command(text: str) -> None:
+    assert Query.read(text).is_command
+
+
+@pytest.mark.parametrize(
+    "named", ['"summer sale"', "summer@sale.example", "https://summer.example/sale", "summer_sale"]
+)
+def test_names_and_addresses_weigh_less_than_topics(named: str) -> None:
+    found = Query.read(f"send an order to {named}").words
+
+    (order,), (summer,) = words("order"), words("summer")
+    assert found[order] == 1
+    assert found.get(summer, 0) < 0.5
+
+
+def test_a_word_that_is_also_outside_of_a_name_keeps_its_weight() -> None:
+    found = Query.read('the order "order of Ann"').words
+
+    assert found[words("order")[0]] == 1
+
+
+def test_words_without_a_topic_weigh_less() -> None:
+    found = Query.read("send the other order over to him").words
+
+    assert {word for word, weight in found.items() if weight == 1} == {*words("send order")}
+
+
+def test_phrases_are_runs_of_words_without_articles() -> None:
+    found = Query.read("sign in to the shop").phrases
+
+    assert {"sign in", "sign in to", "in to shop", "sign in to shop"} <= {*found}
+    assert not any(" the " in phrase for phrase in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "effect"),
+    [
+        ("I threw the folder away, when was that", READ),
+        ("everybody in our company who has a login", READ),
+        ("the text to Kai didn't arrive", CHANGE),
+        ("bring the parcel out again", CHANGE),
+    ],
+)
+def test_questions_after_a_statement_read_and_failures_are_to_be_recorded(
+    text: str, effect: str
+) -> None:
+    assert Query.read(text).effects == {effect}

@@ -253,15 +253,19 @@ def _loosen(
     for keyword in _DROPPED:
         if keyword in node:
             rule = equivalence.of_keyword(schema, tokens, keyword)
+            rule = rule or equivalence.of_flat_body(contract.entry, tokens, keyword)
             what = f"`{keyword}` of {shown} is gone"
             yield contract.mutant(f"dropped-{keyword}", (*where, keyword), GONE, what, rule)
     for name in node.get("required", ()):
         less = [other for other in node["required"] if other != name]
         rule = equivalence.of_required(schema, tokens)
+        if not tokens and name == contract.entry.get("flat_body", {}).get("argument"):
+            rule = rule or "flat-body"
         what = f"{shown} need no `{name}`"
         yield contract.mutant("dropped-required", (*where, "required"), less, what, rule)
     if node.get("additionalProperties") is False:
         rule = equivalence.of_extra_members(schema, tokens, is_listed=root[0] == "listing")
+        rule = rule or equivalence.of_flat_body(contract.entry, tokens, "additionalProperties")
         what = f"{shown} may hold what nobody described"
         extra = (*where, "additionalProperties")
         yield contract.mutant("extra-members", extra, True, what, rule)

@@ -27,6 +27,7 @@ RULES = {
     "unused": "no `$ref` leads to the definition",
     "arguments": "MCP has arguments in an object, and a name that no handler takes is refused"
     " whatever the schema says",
+    "flat-body": "the body is an object that the server makes of the arguments",
     "wrapped-anyway": "structured content is an object in MCP, so that what the API gives as none"
     " is wrapped with or without the key",
     "read-only": "MCP reads the hint only where `readOnlyHint` is false",
@@ -114,6 +115,19 @@ def of_keyword(schema: JsonObject, tokens: Tokens, keyword: str) -> str:
 def of_required(schema: JsonObject, tokens: Tokens) -> str:
     """Name the rule by which a member may as well be missing."""
     return "unused" if _is_unused(schema, tokens) else ""
+
+
+def of_flat_body(contract: JsonObject, tokens: Tokens, keyword: str) -> str:
+    """Name the rule by which a rule of a body makes no difference if its members are arguments.
+
+    `keyword` is the dropped one, at the place of a schema.
+    """
+    flat = contract.get("flat_body")
+    if flat is None or "input_schema" not in contract:
+        return ""
+    at_body = tokens == ("properties", flat["argument"])
+    is_certain = at_body and keyword in ("type", "additionalProperties")
+    return "flat-body" if is_certain else ""
 
 
 def of_extra_members(schema: JsonObject, tokens: Tokens, *, is_listed: bool) -> str:

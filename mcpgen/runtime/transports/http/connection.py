@@ -22,6 +22,7 @@ from mcpgen.runtime.transports.http.exchange import Answer, HttpExchange
 from mcpgen.runtime.transports.http.request_head import (
     END_OF_HEAD,
     KnownHeads,
+    ParsedRequest,
     can_begin_request,
     parse_request,
 )
@@ -119,15 +120,17 @@ class Connection(asyncio.Protocol):
         self._on_lost()
 
     def data_received(self, data: bytes) -> None:
-        """Process received bytes; a request with a known head needs no parser."""
+        """Process received bytes. A request that arrives in one piece is not buffered."""
         if self._is_lingering:
             return
         self.used_at = time.monotonic()
         if not self._input and self._can_begin_request():
             head, end, body = data.partition(END_OF_HEAD)
-            known = self._server.heads.find(head) if end else None
-            if known is not None and known.content_length == len(body):
-                self._begin(HttpExchange(self, known.head, body))
+            whole = None
+            if end:
+                whole = self._server.heads.find(head) or self._parse_whole(head, body)
+            if whole is not None and whole.content_length == len(body):
+                self._begin(HttpExchange(self, whole.head, body))
                 return
         self._input += data
         self._needs_data = False
@@ -241,6 +244,20 @@ class Connection(asyncio.Protocol):
         """Size of an incomplete head, with the empty lines before it."""
         return self._skipped_bytes + len(self._input)
 
+    def _parse_whole(self, head: bytes, body: bytes) -> ParsedRequest | None:
+        """Parse the head of a request that has arrived whole; None if it may not have."""
+        is_short = len(head) + len(body) <= SLICE_BYTES
+        if not is_short or not (body or head.startswith(b"GET ")):
+            return None
+        try:
+            parsed = parse_request(head)
+        except MalformedMessageError:  # or after empty lines, which may come before a request
+            return None
+        if not parsed.is_ordinary or parsed.content_length != len(body):
+            return None
+        self._server.heads.add(head, parsed)
+        return parsed
+
     def _begin_parsed(self, head: bytes) -> None:
         """Begin the request with this head and the first part of its body."""
         try:
@@ -261,8 +278,7 @@ class Connection(asyncio.Protocol):
         self._begin(exchange)
         if exchange.more_body and self._input:
             self._read_body(exchange)
-        is_ordinary = parsed.is_persistent and not parsed.is_chunked and not parsed.expects_continue
-        if is_ordinary and not exchange.more_body:
+        if parsed.is_ordinary and not exchange.more_body:
             self._server.heads.add(head, parsed)
 
     def _begin(self, exchange: HttpExchange) -> None:

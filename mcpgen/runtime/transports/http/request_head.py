@@ -103,6 +103,37 @@ _MAX_LENGTH_DIGITS: Final = 15
 _FRAMING_FIELDS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
+_SHARED_FIELDS: Final = frozenset(
+    {
+        b"accept",
+        b"accept-encoding",
+        b"connection",
+        b"content-length",
+        b"content-type",
+        b"host",
+        b"mcp-method",
+        b"mcp-name",
+        b"mcp-protocol-version",
+        b"user-agent",
+    }
+)
+"""Fields with the same lines in most requests, even if each has a request ID or a trace."""
+MAX_LINES: Final = 256
+_MAX_LINE_BYTES: Final = 256
+_known_lines: dict[bytes, Header] = {}
+
+
+def _parse_line(line: bytes) -> Header:
+    """Return the name and value of a field line; cache those of fields that most requests have."""
+    name, value = parse_field(line)
+    header = (name.lower(), value)
+    if header[0] in _SHARED_FIELDS and len(line) <= _MAX_LINE_BYTES:
+        if len(_known_lines) >= MAX_LINES:
+            del _known_lines[next(iter(_known_lines))]
+        _known_lines[line] = header
+    return header
+
+
 class ParsedRequest(NamedTuple):
     """The head of a request, and how its body and its connection end."""
 
@@ -111,6 +142,11 @@ class ParsedRequest(NamedTuple):
     is_chunked: bool
     is_persistent: bool  # another request may follow on the connection
     expects_continue: bool  # the client waits for status 100 before it sends the body
+
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether the connection stays, and the body is sent unasked and in one piece."""
+        return self.is_persistent and not self.is_chunked and not self.expects_continue
 
 
 def can_begin_request(received: bytearray, searched: int) -> bool:
@@ -132,10 +168,7 @@ def parse_request(head: bytes) -> ParsedRequest:
     request_line = _REQUEST_LINE.fullmatch(first)
     if request_line is None or len(lines) > MAX_FIELDS:
         raise MalformedMessageError("invalid request line, or too many header fields")
-    headers = []
-    for line in lines:
-        name, value = parse_field(line)
-        headers.append((name.lower(), value))
+    headers = [_known_lines.get(line) or _parse_line(line) for line in lines]
     method, target, minor_version = request_line.groups()
     is_old = minor_version == b"0"
     fields = dict(headers)

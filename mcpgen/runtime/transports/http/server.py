@@ -201,7 +201,8 @@ class HttpServer:
         if self._connections:
             self._all_gone.clear()
             try:
-                await asyncio.wait_for(self._all_gone.wait(), FINAL_WRITE_SECONDS)
+                async with asyncio.timeout(FINAL_WRITE_SECONDS):
+                    await self._all_gone.wait()
             except TimeoutError:
                 for connection in list(self._connections):
                     connection.transport.abort()

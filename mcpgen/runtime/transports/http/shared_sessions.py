@@ -264,7 +264,8 @@ class SharedLegacySessions(SessionEndpoint[SharedLiveSession]):
                 missing_since = None
             if not tail.is_finished:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(tail.changed.wait(), POLL_SECONDS)
+                    async with asyncio.timeout(POLL_SECONDS):
+                        await tail.changed.wait()
 
     async def _read_log(self, tail: TailStream) -> bool:
         """Send what is new in a log; return whether there was anything."""

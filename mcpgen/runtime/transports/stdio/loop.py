@@ -6,6 +6,7 @@ It takes over from the cold loop (`server`) when the first message needs a handl
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from collections import deque
 from typing import TYPE_CHECKING, Final
@@ -45,6 +46,8 @@ def serve_hot(
 
     async def serve() -> None:
         dispatcher = package.make_dispatcher()
+        gc.freeze()  # what was imported stays
+        gc.enable()
         loop = StdioLoop(pipe, protocol, dispatcher)
         try:
             with Watchdog():
@@ -228,7 +231,8 @@ class StdioLoop:
         if self._unwritten:
             self._written.clear()
             try:
-                await asyncio.wait_for(self._written.wait(), FINAL_WRITE_SECONDS)
+                async with asyncio.timeout(FINAL_WRITE_SECONDS):
+                    await self._written.wait()
             except TimeoutError:
                 self._lose_client()
 

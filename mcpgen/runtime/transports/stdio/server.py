@@ -8,6 +8,7 @@ While the client is idle, the cold loop imports the modules that a call will nee
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -46,6 +47,20 @@ def serve_stdio(package: ServerPackage, *, drain_timeout_seconds: float | None =
     pipe = Pipe.take_over(package.limits.max_message_bytes)
     protocol = ServerProtocol(package.definition)
     shutdown = ShutdownSignals()
+    gc.disable()  # imports create many objects and no garbage
+    try:
+        return _serve(package, pipe, protocol, shutdown, drain_timeout_seconds)
+    finally:
+        gc.enable()  # where `serve_hot` did not
+
+
+def _serve(
+    package: ServerPackage,
+    pipe: Pipe,
+    protocol: ServerProtocol,
+    shutdown: ShutdownSignals,
+    drain_timeout_seconds: float,
+) -> int:
     try:
         needs_handlers = _serve_cold(pipe, protocol, shutdown)
         if not needs_handlers:

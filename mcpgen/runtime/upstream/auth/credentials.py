@@ -10,7 +10,6 @@ from mcpgen.contract.base_url import BaseUrls
 from mcpgen.contract.needs import settings_of_schemes
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, ToolError
-from mcpgen.runtime.upstream.auth.oauth2 import OAuth2Scheme
 from mcpgen.runtime.upstream.auth.schemes import (
     AppliedCredentials,
     CallerScheme,
@@ -187,6 +186,8 @@ def read_credentials(
             continue
         description = contract["security_schemes"][name]
         if description["type"] in {"oauth2", "openIdConnect"}:
+            from mcpgen.runtime.upstream.auth.oauth2 import OAuth2Scheme
+
             schemes[name] = OAuth2Scheme(
                 description,
                 variables,

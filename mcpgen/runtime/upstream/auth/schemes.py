@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
@@ -18,14 +20,16 @@ if TYPE_CHECKING:
 Pairs = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedCredentials:
+class AppliedCredentials(Struct, frozen=True):
     """Credentials of one request: names and values, not yet encoded."""
 
-    headers: Pairs = field(default=(), repr=False)
-    query: Pairs = field(default=(), repr=False)
-    cookies: Pairs = field(default=(), repr=False)
-    client_certificate: ClientCertificate | None = field(default=None, repr=False)
+    headers: Pairs = ()
+    query: Pairs = ()
+    cookies: Pairs = ()
+    client_certificate: ClientCertificate | None = None
+
+    def __repr__(self) -> str:
+        return "AppliedCredentials()"
 
     def join(self, other: AppliedCredentials) -> AppliedCredentials:
         """Combine the credentials of two schemes of one requirement (AND).
@@ -150,17 +154,19 @@ def make_authorization(scheme: str, value: str) -> AppliedCredentials:
     return AppliedCredentials(headers=(("Authorization", f"{scheme} {value}"),))
 
 
-@dataclass(frozen=True, slots=True)
-class StaticScheme:
+class StaticScheme(Struct, frozen=True):
     """A scheme with constant credentials; `applied` is None if it is not configured."""
 
     variables: tuple[str, ...]
-    applied: AppliedCredentials | None = field(repr=False)
-    secrets: tuple[str, ...] = field(default=(), repr=False)
+    applied: AppliedCredentials | None
+    secrets: tuple[str, ...] = ()
 
     fetches_tokens: ClassVar[bool] = False
     belongs_to_callers: ClassVar[bool] = False
     unconfirmed_url: ClassVar[str] = ""  # `apply` sends no secrets anywhere
+
+    def __repr__(self) -> str:
+        return f"StaticScheme({self.variables})"
 
     @property
     def is_configured(self) -> bool:

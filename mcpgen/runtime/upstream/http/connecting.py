@@ -9,10 +9,11 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from ipaddress import ip_address
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from mcpgen.contract.limits import DEFAULT_LIMITS, Limits
 from mcpgen.runtime.errors import ConfigurationError
@@ -70,8 +71,7 @@ class Resolver:
         return lookup
 
 
-@dataclass(frozen=True, slots=True)
-class Authority:
+class Authority(Struct, frozen=True):
     """The operator's certificate authority: the setting, and the PEM file it names or ""."""
 
     setting: str
@@ -125,8 +125,7 @@ def load_client_certificate(context: ssl.SSLContext, certificate_file: str, key_
 _STAGGER_SECONDS: Final = 0.25  # before the next address is tried as well (RFC 8305, section 8)
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Properties that two requests must share to use the same connection."""
 
     is_secure: bool

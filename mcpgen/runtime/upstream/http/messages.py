@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from mcpgen.contract.limits import DEFAULT_LIMITS
 from mcpgen.text.media_types import JSON_LINES, essence_of
@@ -12,29 +13,27 @@ from mcpgen.text.media_types import JSON_LINES, essence_of
 HeaderFields: TypeAlias = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ClientCertificate:
+class ClientCertificate(Struct, frozen=True):
     """The files of a TLS client certificate (a `mutualTLS` security scheme)."""
 
     certificate_file: str
     key_file: str
 
 
-@dataclass(slots=True)  # to construct a frozen one takes several times as long
-class HttpRequest:
-    """A request as it is sent; not to be changed. A sender adds only `Host` and framing.
+class HttpRequest(Struct, frozen=True):
+    """A request as it is sent. A sender adds only `Host` and framing.
 
     `url` is absolute, percent-encoded and without a fragment. URL, headers and body may contain
     credentials, so `repr` omits them.
     """
 
     method: str
-    url: str = field(repr=False)
-    headers: HeaderFields = field(default=(), repr=False)
-    body: bytes | None = field(default=None, repr=False)
+    url: str
+    headers: HeaderFields = ()
+    body: bytes | None = None
     max_response_bytes: int = DEFAULT_LIMITS.max_response_bytes  # after decompression
     stream_seconds: float = DEFAULT_LIMITS.stream_seconds  # how long an endless response is read
-    client_certificate: ClientCertificate | None = field(default=None, repr=False)
+    client_certificate: ClientCertificate | None = None
     private_addresses_setting: str = ""
     """The settings that would allow a private address, for the error; "" if it is allowed.
 
@@ -42,9 +41,11 @@ class HttpRequest:
     the same address that it checked.
     """
 
+    def __repr__(self) -> str:
+        return f"HttpRequest({self.method!r})"
 
-@dataclass(frozen=True, slots=True)
-class HttpResponse:
+
+class HttpResponse(Struct, frozen=True):
     """A response. `body` is decompressed and within the request's bound.
 
     It is complete unless it is a stream of events or lines that was still open (`is_cut_off`).
@@ -52,8 +53,11 @@ class HttpResponse:
 
     status: int
     headers: HeaderFields = ()
-    body: bytes = field(default=b"", repr=False)
+    body: bytes = b""
     is_cut_off: bool = False
+
+    def __repr__(self) -> str:
+        return f"HttpResponse({self.status}, {self.headers})"
 
     def header(self, name: str) -> str:
         """Return the first field with this name, in any case; "" if there is none."""

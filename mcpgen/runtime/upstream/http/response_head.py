@@ -7,8 +7,9 @@ lines, one `Content-Length` of digits or one `Transfer-Encoding: chunked`, never
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from mcpgen.runtime.http_syntax import MalformedMessageError, parse_field
 from mcpgen.runtime.upstream.errors import MalformedResponseError
@@ -26,8 +27,7 @@ AMBIGUOUS_END: Final = (
 _BARE_LINE_FEED: Final = re.compile(rb"(?<!\r)\n")
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseHead:
+class ResponseHead(Struct, frozen=True):
     """Status and header fields of a response, and how its body is delimited."""
 
     status: int

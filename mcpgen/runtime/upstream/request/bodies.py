@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import Struct
@@ -14,7 +13,6 @@ from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.upstream.request.files import FileReader
 from mcpgen.runtime.upstream.request.forms import check_styled_members, encode_form
-from mcpgen.runtime.upstream.request.multipart import encode_items, encode_members, is_range_of
 from mcpgen.runtime.upstream.request.parameters import (
     UnsendableError,
     check_header_value,
@@ -22,8 +20,14 @@ from mcpgen.runtime.upstream.request.parameters import (
     format_json,
     format_primitive,
 )
-from mcpgen.runtime.upstream.request.xml_bodies import render_xml
-from mcpgen.text.media_types import JSON_LINES, essence_of, find_codec, is_json, is_text
+from mcpgen.text.media_types import (
+    JSON_LINES,
+    essence_of,
+    find_codec,
+    is_json,
+    is_range_of,
+    is_text,
+)
 
 
 class MediaTypeRule(Struct, frozen=True):
@@ -61,6 +65,7 @@ class BodyRule(Struct, frozen=True):
     content_type_argument: str = ""
     is_composed: bool = False  # the handler inserts arguments, which may be ABSENT
     reserved: tuple[str, ...] = ()  # fixed and hidden members, which no argument may set
+    arguments: dict[str, str] = {}  # that are members of the body, by the names of the API
 
     def choose(self, content_type: str) -> MediaTypeRule:
         """Return the rule for the caller's media type; "" stands for the preferred one.
@@ -80,12 +85,14 @@ class BodyRule(Struct, frozen=True):
         raise UnsendableError(f"must be one of {offered}")
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedBody:
+class EncodedBody(Struct, frozen=True):
     """A serialized body with its `Content-Type`."""
 
     content_type: str
-    content: bytes = field(repr=False)
+    content: bytes
+
+    def __repr__(self) -> str:
+        return f"EncodedBody({self.content_type!r})"
 
 
 class BodyKind(enum.Enum):
@@ -174,6 +181,9 @@ def _choose_media_type(rule: MediaTypeRule, known: str) -> str:
 def _encode_multipart(
     rule: MediaTypeRule, value: Any, files: FileReader, reserved: Collection[str]
 ) -> EncodedBody:
+    # few tools send such bodies
+    from mcpgen.runtime.upstream.request.multipart import encode_items, encode_members
+
     kind = essence_of(rule.media_type)
     if isinstance(value, (list, tuple)) and kind != "multipart/form-data":
         body = encode_items(value, rule.prefix_encoding, rule.item_encoding, rule.schema, files)
@@ -187,6 +197,8 @@ def _encode_multipart(
 
 
 def _encode_xml(value: Any, rule: MediaTypeRule) -> bytes:
+    from mcpgen.runtime.upstream.request.xml_bodies import render_xml  # few tools send XML
+
     if isinstance(value, str):
         raise UnsendableError("must be an object or an array: it is sent as XML")
     schema = rule.schema if isinstance(rule.schema, dict) else {}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mcpgen.absent import ABSENT, Absent
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError, ToolError
-from mcpgen.runtime.upstream.request.bodies import EncodedBody, encode_body
+from mcpgen.runtime.upstream.request.bodies import BodyRule, EncodedBody, encode_body
 from mcpgen.runtime.upstream.request.files import FileReader
 from mcpgen.runtime.upstream.request.forms import format_querystring
 from mcpgen.runtime.upstream.request.parameters import (
@@ -25,22 +25,24 @@ from mcpgen.runtime.upstream.request.parameters import (
     format_query,
 )
 from mcpgen.runtime.upstream.request.rules import RequestRules
-from mcpgen.text.json_pointer import json_pointer
+from mcpgen.text.json_pointer import json_pointer, pointer_tokens
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class RequestParts:
+class RequestParts(Struct, frozen=True):
     """A serialized request, without base URL and credentials."""
 
     tool: str
     method: str
     path: str
-    query: tuple[str, ...] = field(default=(), repr=False)  # "name=value"
-    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    cookies: tuple[str, ...] = field(default=(), repr=False)  # "name=value"
-    body: bytes | None = field(default=None, repr=False)
+    query: tuple[str, ...] = ()  # "name=value"
+    headers: tuple[tuple[str, str], ...] = ()
+    cookies: tuple[str, ...] = ()  # "name=value"
+    body: bytes | None = None
+
+    def __repr__(self) -> str:  # arguments of a call may be secret
+        return f"RequestParts({self.tool!r}, {self.method!r}, {self.path!r})"
 
 
 def build_parts(
@@ -199,4 +201,15 @@ def _encode_body(
             check_spellings(value, rules.body.reserved)
         return encode_body(chosen, value, files, rules.body.reserved)
     except UnsendableError as error:
-        raise _make_argument_error(tool, rules.body.argument, error) from None
+        raise _make_body_error(tool, rules.body, error) from None
+
+
+def _make_body_error(tool: str, body: BodyRule, error: UnsendableError) -> InvalidArgumentsError:
+    """Return the error for a body that cannot be sent, or for the argument that is a member."""
+    if not body.arguments:
+        return _make_argument_error(tool, body.argument, error)
+    name, *rest = pointer_tokens(error.pointer) or ("",)
+    if name not in body.arguments:
+        return InvalidArgumentsError(tool, (f"the request body {error}",))
+    pointer = json_pointer([body.arguments[name], *rest])
+    return InvalidArgumentsError(tool, (f"`{pointer}` {error}",))

@@ -11,9 +11,10 @@ import os
 import re
 from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
+
+from msgspec import Struct
 
 from mcpgen.runtime.upstream.request.parameters import UnsendableError
 
@@ -23,13 +24,15 @@ _SPACE = re.compile(r"\s+")
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class FileContent:
+class FileContent(Struct, frozen=True):
     """Content of a file, with its name and media type ("" if unknown)."""
 
-    content: bytes = field(repr=False)
+    content: bytes
     name: str = ""
     media_type: str = ""
+
+    def __repr__(self) -> str:
+        return f"FileContent({self.name!r}, {self.media_type!r})"
 
 
 class ResourceNeededError(Exception):
@@ -40,13 +43,12 @@ class ResourceNeededError(Exception):
         self.uri = uri
 
 
-@dataclass(frozen=True, slots=True)
-class FileReader:
+class FileReader(Struct, frozen=True):
     """Reader of file arguments. It reads only folders that the operator allows."""
 
     _roots: tuple[Path, ...] = ()
     _setting: str = ""
-    _resources: Mapping[str, FileContent | None] = field(default_factory=dict)
+    _resources: Mapping[str, FileContent | None] = {}
     """The resources that were read for the call, by URI; None if unknown."""
 
     @classmethod

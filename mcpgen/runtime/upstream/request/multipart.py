@@ -29,7 +29,7 @@ from mcpgen.runtime.upstream.request.parameters import (
     format_primitive,
     percent_encode,
 )
-from mcpgen.text.media_types import essence_of, is_json
+from mcpgen.text.media_types import essence_of, is_json, is_range_of
 
 _OCTETS = "application/octet-stream"
 _BINARY = frozenset({_OCTETS, "application/pdf", "application/zip", "application/gzip"})
@@ -220,15 +220,6 @@ def _choose_type(wanted: str, known: str) -> str:
     if known and any(option == known or is_range_of(option, known) for option in options):
         return known
     return next((option for option in options if "*" not in option), "")
-
-
-def is_range_of(option: str, media_type: str) -> bool:
-    """Return whether `option` is a range (`image/*`, `application/*+xml`) with `media_type`."""
-    if option == "*/*":
-        return "/" in media_type
-    before, star, after = option.partition("*")
-    has_room = len(media_type) > len(before) + len(after)
-    return bool(star) and has_room and media_type.startswith(before) and media_type.endswith(after)
 
 
 def _names_binary(content_type: str) -> bool:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 LONG_BYTES: Final = 32 * 1024
 """A longer text is decoded in a worker thread, so that other calls are served meanwhile."""
@@ -58,8 +57,7 @@ def check_size(text: bytes) -> None:
         raise TooComplexError(excess)
 
 
-@dataclass(slots=True)
-class _Count:
+class _Count(Struct):
     """Number of values in a text, or a slightly higher number."""
 
     arrays: int = 0

@@ -1,145 +1,195 @@
-"""Pagination: find the next page of a list, and join several pages."""
+"""Pagination: join several pages of a list."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
-from urllib.parse import unquote, unquote_plus, urlsplit
+from urllib.parse import unquote_plus
 
 from msgspec import Struct
 
 from mcpgen.contract.limits import DEFAULT_LIMITS
 from mcpgen.runtime.upstream.errors import UpstreamError
-from mcpgen.runtime.upstream.http.messages import HttpResponse, join_fields
-from mcpgen.runtime.upstream.request.parameters import percent_encode
-
-_LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[^\s;,=]+(?:\s*=\s*(?:\"[^\"]*\"|[^\s;,\"]*))?)*)")
-_NEXT = re.compile(r";\s*rel\s*=\s*+\"?(?:[^\";,]*\s)?next[\s\";,]?", re.IGNORECASE)
-_MAX_LINK = 64 * 1024  # characters of all `Link` fields
-_MAX_CURSOR = 8 * 1024  # characters; a longer one has no room in a URL
-_MAX_SHOWN = 200
-_LEGAL_IN_QUERY = "!$&'()*+,;=:@/?%"
-
-Step: TypeAlias = "Mapping[str, Any] | tuple[str, ...]"
-"""Parameters of the next request: values by wire name, or the pairs of its whole query."""
+from mcpgen.runtime.upstream.http.messages import HttpResponse
+from mcpgen.runtime.upstream.response.next_page import (
+    PaginationRule,
+    Step,
+    follow_url,
+    get_member,
+    put_member,
+    read_number,
+)
 
 Send: TypeAlias = Callable[[Step], Awaitable[tuple[HttpResponse, Any]]]
 
 
-class PaginationRule(Struct, frozen=True):
-    """The `pagination` of a tool's contract.
+class Page(Struct, frozen=True):
+    """A page of a list: the index of its first item, and the step that requests it.
 
-    `kind` is "link", "cursor", "last_item" (the cursor is in the last item), "page" or "offset".
+    Indexes count from the page that the arguments request, whose step is None. So is that of a page
+    whose number is not known yet.
     """
 
-    argument: str
-    kind: str
-    parameter: str = ""  # the wire name of the cursor, page or offset parameter
-    items: str = ""  # the member with the list; "" if the response is the list
-    cursor: tuple[str, ...] = ()  # path of the next cursor in the response or its last item
-    first: int = 0  # the number of the first page
-    size: str = ""  # the wire name of the page size
-    more: str = ""  # the member that is true if another page follows
-
-    def find_next_step(
-        self, response: HttpResponse, value: Any, query: Mapping[str, Any]
-    ) -> Step | None:
-        """Return the step to the next page; None after the last page."""
-        if self.kind == "link":
-            return _follow_link(response)
-        if self.more and not (isinstance(value, dict) and value.get(self.more) is True):
-            return None
-        if self.kind == "cursor":
-            return self._follow_cursor(value, query)
-        items = self.find_items(value)
-        if self.kind == "last_item":
-            return self._follow_cursor(items[-1] if items else None, query)
-        wanted = query.get(self.size)
-        if not items or (isinstance(wanted, int) and len(items) < wanted):
-            return None
-        current = query.get(self.parameter, self.first)
-        if not isinstance(current, int):
-            return None
-        return {self.parameter: current + (len(items) if self.kind == "offset" else 1)}
-
-    def _follow_cursor(self, value: Any, query: Mapping[str, Any]) -> Step | None:
-        for name in self.cursor:
-            value = value.get(name) if isinstance(value, dict) else None
-        is_new = isinstance(value, (str, int)) and value not in {"", query.get(self.parameter)}
-        if isinstance(value, str) and len(value) > _MAX_CURSOR:
-            return None
-        return {self.parameter: value} if is_new and not isinstance(value, bool) else None
-
-    def find_items(self, value: Any) -> list[Any]:
-        """Return the items of a page; [] if it violates its schema."""
-        found = value.get(self.items) if self.items and isinstance(value, dict) else value
-        return found if isinstance(found, list) else []
+    first: int
+    step: Step | None = None
 
 
-def _follow_link(response: HttpResponse) -> Step | None:
-    """Return the query of the link to the next page (RFC 8288); its other parts are ignored."""
-    for url, parameters in _LINK.findall(join_fields(response.headers, "link")[:_MAX_LINK]):
-        if _NEXT.search(parameters):
-            query = urlsplit(url).query
-            return tuple(percent_encode(pair, _LEGAL_IN_QUERY) for pair in query.split("&") if pair)
-    return None
-
-
-@dataclass(slots=True)
-class Paging:
-    """Pagination of one call. `notes` tell the model about the remaining pages."""
+class Paging(Struct):
+    """Pagination of one call, and what it gathered."""
 
     rule: PaginationRule
-    _pages: int | None  # at most; None if the caller requested only one
+    requested: int | None  # pages at most; None if the caller requested only one
     _credentials: Collection[str]  # in the query: links may repeat them, and each request adds them
     _max_bytes: int = DEFAULT_LIMITS.max_pages_bytes  # a model receives less than that anyway
-    notes: tuple[str, ...] = ()
+    _max_requests: int = DEFAULT_LIMITS.max_pages
+    wanted: tuple[str, ...] = ()  # where the result begins; pages before that are dropped
+    place: tuple[str, ...] = ()  # of the list in a response
+    notes: tuple[str, ...] = ()  # for the model
+    failure: str = ""  # why the next page could not be fetched
+    sent: tuple[str, ...] = ()  # the query of the first request, "name=value"
+    pages: list[Page] = []  # of the gathered items; none without a list
+    following: Page | None = None  # the next page, which was not fetched
 
     async def gather(
         self, response: HttpResponse, value: Any, query: Mapping[str, Any], send: Send
     ) -> tuple[HttpResponse, Any]:
         """Fetch the pages; return the last response, and the value with the items of all pages."""
-        joined, fetched, size = list(self.rule.find_items(value)), 1, len(response.body)
-        while (step := self._find_next_step(response, value, query)) is not None:
-            if fetched >= (self._pages or 1) or size > self._max_bytes:
-                self._report_rest(step, fetched)
+        self.notes, self.failure, self.following, self.pages = (), "", None, []
+        place = self._find_place(value)
+        if place is None:
+            self._note("The response has no list.")
+            return response, value
+        self.place, self.pages = place, [Page(0)]
+        last = self._find_items(value)
+        joined, size, requests = list(last), len(response.body), 1
+        skip = self._count_skipped_items()
+        visited: list[Step] = []
+        while (step := self._find_next_step(response, value, last, query)) is not None:
+            is_probe = self.rule.is_first_unknown and step == {self.rule.parameter: 1}
+            end = self.pages[0].first + len(joined)
+            are_skipped = joined and end <= skip
+            self.following = Page(end, None if is_probe else step)
+            is_enough = len(self.pages) >= (self.requested or 1) or size > self._max_bytes
+            if self._must_end(step, visited, requests if are_skipped else 0):
+                break
+            if is_enough and not are_skipped:
                 break
             try:
-                response, following = await send(step)
+                answer, following = await send(step)
             except UpstreamError as error:
-                self.notes = (f"This is {_format_count(fetched)}; the next one failed: {error}",)
+                if are_skipped:
+                    raise
+                self.failure = str(error)
                 break
-            items = self.rule.find_items(following)
+            visited.append(step)
+            self.following = None
+            items = self._find_items(following)
+            requests, size = requests + 1, size + len(answer.body)
+            query = {**query, **step} if isinstance(step, Mapping) else query
+            if self.rule.is_assumed and _is_repeated(items, last):
+                if is_probe:  # it is the first page again: pages count from 1
+                    continue
+                self._stop_at_repetition(step)
+                break
+            response = answer
             if not items and self.rule.kind in {"page", "offset"}:
                 break
-            joined += items
             value = following
-            query = {**query, **step} if isinstance(step, Mapping) else query
-            fetched, size = fetched + 1, size + len(response.body)
-        if fetched == 1:
-            return response, value
-        return response, {**value, self.rule.items: joined} if self.rule.items else joined
+            if are_skipped:
+                joined, self.pages, size = [], [], len(answer.body)
+            joined += items
+            self.pages.append(Page(end, step))
+            last = items
+        return response, self._join(value, joined)
+
+    def _must_end(self, step: Step, visited: list[Step], skipping: int) -> bool:
+        """Whether a step leads nowhere new, or follows `skipping` requests for unwanted pages."""
+        if step in visited or (self.rule.kind == "next" and step == self.sent):
+            self._stop_at_repetition(step)
+        elif skipping >= self._max_requests:
+            self.notes = (f"The list goes on after {skipping} pages, the most of one call.",)
+            self.following = None
+        return self.following is None
+
+    def describe(self) -> str:
+        """Describe the gathered pages: "This is 2 pages; more follow"."""
+        count = len(self.pages)
+        shown = "This is 1 page" if count == 1 else f"This is {count} pages"
+        if self.failure:
+            return f"{shown}; the next one failed: {self.failure.removesuffix('.')}"
+        return f"{shown}; more follow"
+
+    def _find_place(self, value: Any) -> tuple[str, ...] | None:
+        """Return the path of the list in a response; None if an assumed list has none."""
+        place = self.rule.place
+        if not self.rule.is_assumed or isinstance(get_member(value, place), list):
+            return place
+        from mcpgen.runtime.upstream.response.assumed_pages import find_list
+
+        return find_list(value)
 
     def _find_next_step(
-        self, response: HttpResponse, value: Any, query: Mapping[str, Any]
+        self, response: HttpResponse, value: Any, items: list[Any], query: Mapping[str, Any]
     ) -> Step | None:
-        step = self.rule.find_next_step(response, value, query)
-        if isinstance(step, tuple):
-            names = self._credentials
-            return tuple(p for p in step if unquote_plus(p.partition("=")[0]) not in names)
-        return step
+        if self.rule.is_assumed:
+            from mcpgen.runtime.upstream.response.assumed_pages import find_step
 
-    def _report_rest(self, step: Step, fetched: int) -> None:
-        if self._pages is None and self.rule.kind != "link":
-            return  # the content of a single page already tells how to continue
-        pairs = step.items() if isinstance(step, Mapping) else (p.partition("=")[::2] for p in step)
-        shown = " and ".join(
-            f"`{unquote(str(name))}` = {unquote(str(item)[:_MAX_SHOWN])}" for name, item in pairs
-        )
-        self.notes = (f"This is {_format_count(fetched)}; more follow, from {shown}.",)
+            step, is_end = find_step(self.rule, response, value, items, query)
+            if step is None and not is_end:
+                self._note("The response does not say whether and where more items follow.")
+        else:
+            step = self.rule.find_next_step(response, value, items, query)
+        return None if step is None else self._leave_out_credentials(step)
+
+    def _note(self, text: str) -> None:
+        """Add a note on pages that end early, if the caller requested more than the first one."""
+        if (self.requested or 1) > 1 or self._count_skipped_items():
+            why = " Paging is assumed from parameter names." if self.rule.is_assumed else ""
+            self.notes = (*self.notes, text + why)
+
+    def _stop_at_repetition(self, step: Step) -> None:
+        self.following = None
+        shown = "&".join(step if isinstance(step, tuple) else (f"{k}={v}" for k, v in step.items()))
+        self._note(f"`{shown}` leads to items that were returned before; reading ended there.")
+
+    def _find_items(self, value: Any) -> list[Any]:
+        """Return the items of a page; [] if it violates its schema."""
+        found = get_member(value, self.place)
+        return found if isinstance(found, list) else []
+
+    def _count_skipped_items(self) -> int:
+        """Return the number of items before those that the caller wants."""
+        inside = self.wanted[len(self.place) :]
+        if not inside or self.wanted[: len(self.place)] != self.place:
+            return 0
+        return read_number(inside[0]) or 0
+
+    def _join(self, value: Any, items: list[Any]) -> Any:
+        """Return the value of the last page with the items of all pages."""
+        if self.rule.kind == "next" and self._credentials:
+            value = self._hide_credentials(value)
+        return value if len(self.pages) == 1 else put_member(value, self.place, items)
+
+    def _hide_credentials(self, value: Any) -> Any:
+        """Return a value without the credentials that the URL of the next page repeats."""
+        url = get_member(value, self.rule.cursor)
+        step = follow_url(url) if isinstance(url, str) else None
+        kept = None if step is None else self._leave_out_credentials(step)
+        if kept is None or kept == step:
+            return value
+        return put_member(value, self.rule.cursor, f"{url.partition('?')[0]}?{'&'.join(kept)}")
+
+    def _leave_out_credentials(self, step: Step) -> Step:
+        if isinstance(step, Mapping):
+            return step
+        names = self._credentials
+        return tuple(pair for pair in step if unquote_plus(pair.partition("=")[0]) not in names)
 
 
-def _format_count(pages: int) -> str:
-    return "1 page" if pages == 1 else f"{pages} pages"
+def _is_repeated(items: list[Any], before: list[Any]) -> bool:
+    """Whether a page repeats the one before: an API ignores what it does not know."""
+    if not items or not before:
+        return False
+    if isinstance(items[0], (dict, list)):
+        return items[0] in before or items[-1] in before
+    return items == before

@@ -68,12 +68,12 @@ def _decode(response: HttpResponse, accept: tuple[str, ...], redactor: Redactor)
         return _guess_value(response)
     if not _is_accepted(media_type, accept):
         excerpt = redactor.excerpt(_decode_beginning(response))
-        shown = "" if _is_binary(media_type) else f" It begins: {excerpt}"
+        shown = "" if is_binary(media_type) else f" It begins: {excerpt}"
         expected = " or ".join(f"`{entry}`" for entry in accept)
         raise MalformedResponseError(
             f"answered {response.status} with `{media_type}`, but {expected} was expected.{shown}"
         )
-    if _is_binary(media_type):
+    if is_binary(media_type):
         return Media(response.body, media_type)
     codec = _find_codec(response)
     if not codec:
@@ -92,7 +92,8 @@ def _is_accepted(media_type: str, accept: tuple[str, ...]) -> bool:
     return False
 
 
-def _is_binary(media_type: str) -> bool:
+def is_binary(media_type: str) -> bool:
+    """Return whether a response of a media type is neither text nor JSON."""
     is_text = (
         media_type.startswith("text/")
         or media_type.endswith(("+xml", "+yaml"))
@@ -222,7 +223,7 @@ def _describe_reason(
             return redactor.excerpt(". ".join(texts))
     media_type = _parse_media_type(response) or "text/plain"
     is_page = media_type in {"text/html", "application/xhtml+xml"}  # it only repeats the status
-    if not response.body or is_page or _is_binary(media_type):
+    if not response.body or is_page or is_binary(media_type):
         return ""
     return redactor.excerpt(_decode_beginning(response))
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpgen.runtime.transports.http import connection
+from mcpgen.runtime.transports.http import connection, request_head
 from mcpgen.runtime.transports.http.request_head import (
     MAX_HEAD_BYTES,
     MAX_HEADS,
@@ -198,3 +198,22 @@ def test_cached_heads_are_limited_in_number_and_size() -> None:
     assert heads.find(b"1") is not None
     assert heads.find(b"%d" % MAX_HEADS) is not None
     assert heads.find(b"x" * (MAX_HEAD_BYTES + 1)) is None
+
+
+def test_lines_of_secret_or_foreign_fields_are_not_remembered() -> None:
+    head = (
+        b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer a-secret\r\n"
+        b"X-Api-Key: a-secret\r\nContent-Type: application/json"
+    )
+    parse_request(head)
+    assert b"Host: 127.0.0.1" in request_head._known_lines
+    assert not [line for line in request_head._known_lines if b"a-secret" in line]
+
+
+def test_the_number_and_the_length_of_remembered_lines_are_bounded() -> None:
+    parse_request(b"GET / HTTP/1.1\r\nUser-Agent: " + b"a" * 1000)
+    for number in range(2 * request_head.MAX_LINES):
+        head = b"GET / HTTP/1.1\r\nUser-Agent: %d" % number
+        assert parse_request(head).head.fields == {b"user-agent": b"%d" % number}
+    assert len(request_head._known_lines) <= request_head.MAX_LINES
+    assert max(map(len, request_head._known_lines)) < 1000

@@ -22,13 +22,13 @@ from tests.support.replica_processes import (
     SECONDS,
     ServerProcess,
     find_children,
-    is_running,
     read_lines,
     serving,
     start_server,
     until,
     write_working_package,
 )
+from tests.support.running_process import is_running
 from tests.support.wire_client import BrokenOffError, WireClient, send
 
 pytestmark = [

@@ -52,6 +52,12 @@ EXPENSIVE = {
 }
 
 
+RARE = {
+    f"mcpgen.runtime.upstream.{name}"
+    for name in ("auth.oauth2", "request.multipart", "request.xml_bodies")
+} | {"hmac", "secrets"}
+
+
 def modules_after(folder: Path, *messages: object) -> set[str]:
     """What a server has imported when it leaves after these messages."""
     with StdioProcess(folder, python=("-c", REPORTING)) as server:
@@ -85,6 +91,29 @@ def test_the_first_call_imports_the_call_dependencies(tmp_path: Path) -> None:
     loaded = modules_after(write_package(tmp_path), call(1, "echo", "x"))
     assert loaded >= {"asyncio", "msgspec", "jsonschema_rs", "small_mcp._generated.tools.some"}
     assert "mcpgen.runtime.upstream.http.sender" not in loaded  # comes with the first request
+
+
+def test_the_first_call_imports_nothing_that_few_tools_need(tmp_path: Path) -> None:
+    loaded = modules_after(write_package(tmp_path), call(1, "echo", "x"))
+    assert sorted(RARE & loaded) == []
+
+
+def test_garbage_is_collected_while_calls_are_served(tmp_path: Path) -> None:
+    reporting = f"""
+import gc
+from mcpgen.runtime.transports.stdio.loop import StdioLoop
+serve = StdioLoop.serve
+def report(self, *args):
+    with open("garbage.txt", "w") as file:
+        file.write(f"{{gc.isenabled()}} {{gc.get_freeze_count() > 1000}}")
+    return serve(self, *args)
+StdioLoop.serve = report
+{REPORTING}"""
+    with StdioProcess(write_package(tmp_path), python=("-c", reporting)) as server:
+        assert server.ask(call(1, "echo", "x"))["id"] == 1
+        server.close_stdin()
+        assert server.wait() == 0
+    assert (tmp_path / "garbage.txt").read_text() == "True True"
 
 
 @pytest.mark.skipif(not hasattr(select, "poll"), reason="pipes cannot be asked here")

@@ -72,6 +72,8 @@ def test_a_setting_of_the_manifest_is_shown_with_its_line_and_entry(
         "file": "mcpgen.yaml",
         "line": line_of(stated, text),
         "entry": entry,
+        "rule": None,
+        "evidence": None,
     }
 
 
@@ -82,8 +84,10 @@ def test_explain_shows_the_origin_of_settings_not_in_the_manifest(
     sources = {name: each["from"] for name, each in found.items()}
     assert sources["name"] == "lock"
     assert sources["description"] == "document"
-    assert sources["annotations.readOnlyHint"] == sources["confirm"] == "default"
-    assert sources["result.max_items"] == sources["paginate"] == "default"
+    assert sources["annotations.readOnlyHint"] == "rule"
+    assert sources["confirm"] == "default"
+    assert sources["result.max_items"] == sources["task"] == "default"
+    assert sources["paginate"] == "rule"
     assert found["description"]["line"] > 1
     assert found["description"]["file"].endswith("openapi.yaml")
 
@@ -97,6 +101,58 @@ def test_explain_as_text_shows_the_manifest_line(
     (line,) = [line for line in lines if "timeout_seconds" in line]
     place = f"mcpgen.yaml:{line_of(stated, 'timeout_seconds: 5')}"
     assert line.split() == ["timeout_seconds", "5.0", place, "(`effect:read`)"]
+
+
+def test_explain_shows_the_rule_and_the_evidence_of_each_hint(
+    petstore: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = petstore / "openapi.yaml"
+    text = document.read_text()
+    assert "operationId: listPets" in text
+    document.write_text(text.replace("operationId: listPets", "operationId: purge_pets"))
+    assert run(["tools", str(petstore), "--explain", "GET /pets", "--json"]) == 0
+    settings = json.loads(capsys.readouterr().out)["settings"]
+    hints = {it["setting"]: it for it in settings if it["setting"].startswith("annotations.")}
+    reads = hints["annotations.readOnlyHint"]
+    evidence = "`purge` in the operationId `purge_pets`"
+    assert (reads["value"], reads["rule"], reads["evidence"]) == (False, "verb-ends", evidence)
+    assert reads["line"] > 1
+    assert {name: it["rule"] for name, it in hints.items()} == {
+        "annotations.readOnlyHint": "verb-ends",
+        "annotations.destructiveHint": "verb-ends",
+        "annotations.idempotentHint": "verb-ends",
+        "annotations.openWorldHint": "open-world",
+    }
+    assert run(["tools", str(petstore), "--explain", "GET /pets"]) == 0
+    (line,) = [it for it in capsys.readouterr().out.splitlines() if "readOnlyHint" in it]
+    assert line.split(maxsplit=2)[1:] == ["false", f"rule verb-ends: {evidence}"]
+
+
+@pytest.mark.parametrize(
+    ("member", "rule", "evidence"),
+    [
+        ("next", "declared-next", "`after` continues at `next`; the list is `items`"),
+        (
+            "hint",
+            "assumed-cursor",
+            "`after` is a cursor by its name; the document does not describe the next one",
+        ),
+    ],
+)
+def test_explain_shows_what_the_pages_of_a_list_are_recognized_by(
+    petstore: Path,
+    capsys: pytest.CaptureFixture[str],
+    member: str,
+    rule: str,
+    evidence: str,
+) -> None:
+    document = petstore / "openapi.yaml"
+    text = document.read_text()
+    assert "        next:\n" in text
+    document.write_text(text.replace("        next:\n", f"        {member}:\n"))
+    pages = explained(petstore, "list_pets", capsys)["paginate"]
+    assert (pages["value"], pages["from"]) == ({"max_pages": 20}, "rule")
+    assert (pages["rule"], pages["evidence"]) == (rule, evidence)
 
 
 @pytest.mark.parametrize(
@@ -151,3 +207,32 @@ def test_a_limit_of_the_whole_server_is_shown_with_its_line(
     found = settings["timeout_seconds"]
     assert (found["value"], found["from"], found["line"]) == (20, "manifest", 4)
     assert settings["retry.attempts"]["value"] == 1
+
+
+@pytest.mark.parametrize("is_required", [True, False])
+def test_an_optional_flat_body_is_said_not_to_be_sent_empty(
+    tmp_path: Path, is_required: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    body = {"required": is_required, "content": {"application/json": {"schema": schema}}}
+    operation = {
+        "operationId": "start",
+        "requestBody": body,
+        "responses": {"204": {"description": "Started."}},
+    }
+    document = tmp_path / "openapi.json"
+    info, servers = {"title": "Jobs", "version": "1"}, [{"url": "https://jobs.example"}]
+    paths = {"/start": {"post": operation}}
+    document.write_text(
+        json.dumps({"openapi": "3.0.3", "info": info, "servers": servers, "paths": paths})
+    )
+    folder = tmp_path / "jobs-mcp"
+    assert run(["new", str(document), str(folder), "--defaults", "--name", "jobs"]) == 0
+    capsys.readouterr()
+
+    assert run(["tools", str(folder), "--explain", "start", "--json"]) == 0
+    found = {it["setting"]: it for it in json.loads(capsys.readouterr().out)["settings"]}
+    assert found["arguments"]["value"] == "flat"
+    about = found.get("arguments.empty_body")
+    assert (about is None) is is_required
+    assert about is None or "`arguments: nested`" in about["evidence"]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mcpgen.cli.app import run
+from mcpgen.ir.clients import read_clients
 from tests.support.paths import EXAMPLES
 
 SERVER = """
@@ -270,6 +271,51 @@ def test_the_result_is_recorded_with_the_hashes_of_its_inputs(
     assert list(evidence["tools"]) == ["mcpgen"]
     assert evidence["clients"] == ["cursor"]
     assert sum(evidence["rules"].values()) == len(report["findings"])
+    assert evidence["counts"] == {"note": 5, "warning": 1}
+    members = ("rule", "severity", "message", "help")
+    assert [{key: it[key] for key in members} for it in evidence["findings"]] == [
+        {key: it[key] for key in members} for it in report["findings"]
+    ]
+    assert evidence["findings"][0]["tool"]
+    assert evidence["more_findings"] == 0
     assert evidence["inputs"]["lock"]
     report_of(capsys, str(petstore), code=0)
     assert json.loads(path.read_text())["outcome"] == "passed"
+
+
+def test_the_recorded_findings_are_bounded(
+    petstore: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("mcpgen.factory.lint.report._MOST_RECORDED", 2)
+    monkeypatch.setattr("mcpgen.factory.lint.report._MAX_RECORDED_TEXT", 40)
+    report = report_of(capsys, str(petstore), code=0)
+    evidence = json.loads((petstore / ".mcpgen/evidence/lint.json").read_text())
+    assert len(evidence["findings"]) == 2
+    assert evidence["more_findings"] == len(report["findings"]) - 2
+    assert max(len(it["message"]) for it in evidence["findings"]) <= 40
+
+
+def test_the_effects_on_all_known_clients_are_recorded(
+    petstore: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = report_of(capsys, str(petstore), "--matrix", code=0)
+    evidence = json.loads((petstore / ".mcpgen/evidence/lint.json").read_text())
+    effects = evidence["client_effects"]
+    assert effects.keys() == read_clients().keys()
+    assert evidence["tools_listed"] == len(report["tools"])
+    assert effects["claude-code"] == {"effect": "ok", "limits": [], "tools": 0}
+    affected = {
+        client: {
+            tool for tool, cells in report["matrix"]["tools"].items() if cells[client].get("limits")
+        }
+        for client in effects
+    }
+    assert {client: it["tools"] for client, it in effects.items()} == {
+        client: len(tools - {"(server)"}) for client, tools in affected.items()
+    }
+    strict = effects["openai-strict"]
+    assert strict["effect"] == "breaks"
+    assert strict["limits"]
+    assert all(
+        line.startswith(("breaks: ", "degraded: ", "dropped: ")) for line in strict["limits"]
+    )

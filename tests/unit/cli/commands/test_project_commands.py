@@ -55,7 +55,7 @@ def test_new_prints_a_summary_and_the_next_commands(
     assert first.startswith("pets-mcp: 1 tool of 2 operations; listing them costs about ")
     assert "Left out, 1 operation:" in shown
     assert "    GET /pets/{id}: " in shown
-    assert "  PETS_KEY            needed by 1 of 1 tool  " in shown
+    assert "  PETS_KEY  needed by 1 of 1 tool\n" in shown
     assert shown.endswith(
         "Next:\n"
         "  mcpgen call list_pets pets-mcp --mock\n"
@@ -102,6 +102,9 @@ def test_excluded_operations_are_reported(here: Path, capsys: pytest.CaptureFixt
     assert (report["tools"], report["operations"]) == (3, 14)
     assert len(report["unselected"]) == 11
     assert {"DELETE /users/{username}", "GET /pets"} <= set(report["unselected"])
+    lock = json.loads(Path(report["target"], "mcpgen.lock").read_bytes())
+    assert set(lock["left_out"]) == set(report["unselected"])
+    assert lock["left_out"]["GET /pets"]["reason"] == "excluded by `select`"
 
 
 def test_generate_and_check_report_a_current_package(

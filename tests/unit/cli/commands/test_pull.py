@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mcpgen.cli.app import run
+from mcpgen.pipeline.project.evidence import is_evidence_current
 
 DOCUMENT = """\
 openapi: 3.1.0
@@ -94,3 +95,78 @@ def test_pull_and_changelog_print_the_changes_as_json(
     assert run(["changelog", "--json"]) == 0
     compared = json.loads(capsys.readouterr().out)
     assert (compared["level"], changes(compared)) == ("major", [NARROWED])
+
+
+def read_evidence(project: Path) -> dict[str, Any]:
+    evidence: dict[str, Any] = json.loads((project / ".mcpgen/evidence/source.json").read_bytes())
+    return evidence
+
+
+def test_a_dry_run_records_that_the_source_has_changed(project: Path) -> None:
+    assert run(["pull", "--dry-run"]) == 0
+    evidence = read_evidence(project)
+    assert (evidence["outcome"], evidence["level"]) == ("changed", "major")
+    assert (evidence["source"], evidence["written"]) == ("pets.yaml", False)
+    assert evidence["changes"] == {"major": 1}
+    assert list(evidence["inputs"]) == ["document"]
+    assert str(project.parent) not in json.dumps(evidence)
+
+
+def test_a_pull_records_that_the_document_is_that_of_its_source(project: Path) -> None:
+    assert run(["pull", "--yes"]) == 0
+    evidence = read_evidence(project)
+    assert (evidence["outcome"], evidence["level"], evidence["written"]) == (
+        "changed",
+        "major",
+        True,
+    )
+    assert run(["generate"]) == 0
+    assert is_evidence_current(project, evidence)
+    assert run(["pull"]) == 0
+    evidence = read_evidence(project)
+    assert (evidence["outcome"], evidence["level"], evidence["changes"]) == (
+        "unchanged",
+        "none",
+        {},
+    )
+    assert [it["result"] for it in evidence["earlier"]] == ["changed, tools: major"]
+
+
+def test_a_pulled_change_is_remembered_until_something_is_generated(project: Path) -> None:
+    assert run(["pull", "--yes"]) == 0
+    assert run(["pull"]) == 0
+    evidence = read_evidence(project)
+    assert (evidence["outcome"], evidence["level"], evidence["written"]) == (
+        "unchanged",
+        "major",
+        True,
+    )
+    assert evidence["changes"] == {"major": 1}
+    assert run(["generate"]) == 0
+    assert run(["pull"]) == 0
+    assert (read_evidence(project)["level"], read_evidence(project)["written"]) == ("none", False)
+
+
+def test_an_unreachable_source_leaves_earlier_evidence(project: Path) -> None:
+    assert run(["pull", "--dry-run"]) == 0
+    before = read_evidence(project)
+    (project.parent / "pets.yaml").unlink()
+    assert run(["pull", "--dry-run"]) == 1
+    assert read_evidence(project) == before
+
+
+def test_another_source_is_recorded_only_once_it_is_written(project: Path) -> None:
+    (project.parent / "other.yaml").write_text(DOCUMENT)
+    assert run(["pull", "--dry-run", ".", "../other.yaml"]) == 0
+    assert not (project / ".mcpgen/evidence/source.json").exists()
+    assert run(["pull", "--yes", ".", "../other.yaml"]) == 0
+    assert read_evidence(project)["source"] == "other.yaml"
+    assert read_evidence(project)["outcome"] == "unchanged"
+
+
+def test_evidence_that_cannot_be_written_is_a_note(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / ".mcpgen/evidence").write_text("in the way")
+    assert run(["pull", "--dry-run"]) == 0
+    assert "note[no-evidence]: cannot write .mcpgen/evidence/source.json" in capsys.readouterr().err

@@ -12,6 +12,7 @@ import yaml
 from mcpgen.cli.app import run
 from mcpgen.ir.manifest import Manifest
 from mcpgen.ir.tests_file import CasesFile
+from mcpgen.ir.waivers import WaiversFile
 from mcpgen.ir.workspace import WorkspaceFile
 from mcpgen.manifest.typed_file import json_schema
 
@@ -95,7 +96,12 @@ def test_an_unknown_schema_name_is_a_usage_error(capsys: pytest.CaptureFixture[s
     assert "manifest" in capsys.readouterr().err
 
 
-FILES = {"manifest": Manifest, "workspace": WorkspaceFile, "tests": CasesFile}
+FILES = {
+    "manifest": Manifest,
+    "workspace": WorkspaceFile,
+    "tests": CasesFile,
+    "waivers": WaiversFile,
+}
 
 
 def keys_of_the_schemas() -> list[tuple[str, str, str]]:

@@ -17,8 +17,9 @@ from typing import IO
 import pytest
 
 from mcpgen.cli.app import run
-from mcpgen.cli.commands.call import content_text
-from mcpgen.cli.commands.tools import title, token_cost
+from mcpgen.cli.commands.tools import title
+from mcpgen.cli.output.calls import content_text
+from mcpgen.contract.snapshot import estimate_tokens
 from mcpgen.factory.packages import find_package
 
 WAIT_SECONDS = 60
@@ -40,7 +41,7 @@ def test_token_costs_of_tools_add_up_to_the_total(
 ) -> None:
     assert run(["tools", str(petstore), "--tokens"]) == 0
 
-    *lines, total = capsys.readouterr().out.splitlines()
+    _, *lines, total = capsys.readouterr().out.splitlines()
     costs = [int(line.split()[0].replace(",", "")) for line in lines]
     assert total.endswith(f"; listing them costs about {sum(costs):,} tokens of a budget of 20,000")
 
@@ -100,7 +101,10 @@ def test_call_with_mock_shows_the_request_and_the_result(
     sent, result = shown.split("< 200\n")
     assert "/v1/pets?status=sold&tag=a%20b%26c&limit=2\n" in sent
     assert "> X-Petstore-Key: mock-value\n" in sent
-    assert json.loads(result)["items"][0]["name"] == "Rex"
+    page, end = json.JSONDecoder().raw_decode(result)
+    assert page["items"][0]["name"] == "Rex"
+    following = '{"status":["sold"],"tag":["a b&c"],"limit":2,"after":"cGV0OjQy"}'
+    assert result[end:] == f"\nThis is 1 page; more follow. Next call: `list_pets` {following}\n"
 
 
 def test_call_with_json_reports_the_request_and_the_result(
@@ -280,7 +284,7 @@ def test_a_tool_without_a_title_is_shown_by_its_description() -> None:
 
 
 def test_the_cost_of_a_tool_is_a_quarter_of_its_bytes_rounded_up() -> None:
-    assert token_cost({"name": "é"}) == 4  # {"name":"é"} is 13 bytes
+    assert estimate_tokens({"name": "é"}) == 4  # {"name":"é"} is 13 bytes
 
 
 @pytest.mark.parametrize(

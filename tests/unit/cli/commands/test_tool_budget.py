@@ -26,8 +26,9 @@ def test_tokens_shows_every_tool_and_the_budget(
 ) -> None:
     assert run(["tools", str(CHATDESK), "--tokens"]) == 0
 
-    *lines, total, others = capsys.readouterr().out.splitlines()
-    costs = {line.split()[1]: int(line.split()[0].replace(",", "")) for line in lines}
+    header, *lines, total, others = capsys.readouterr().out.splitlines()
+    assert header.split() == ["tokens", "input", "output", "tool"]
+    costs = {line.split()[3]: int(line.split()[0].replace(",", "")) for line in lines}
     three = sum(costs.pop(name) for name in ("search_tools", "describe_tool", "call_tool"))
     assert len(costs) == 129
     assert total == (
@@ -44,6 +45,11 @@ def test_json_reports_the_listing_costs_and_the_budget(capsys: pytest.CaptureFix
     listing = report["listing"]
     assert [tool["name"] for tool in report["tools"]] == sorted(listing["search_tools"])
     assert listing["listed"] == report["token_cost"] < listing["budget"] < listing["all_tools"]
+    costs = {cost["name"]: cost for cost in report["costs"]}
+    assert len(costs) == 132
+    parts = costs["convert_lead"]
+    assert parts["input_schema_tokens"] + parts["output_schema_tokens"] < parts["tokens"]
+    assert parts["output_schema_tokens"] > 50
 
 
 def test_generate_reports_how_a_smaller_budget_is_met(

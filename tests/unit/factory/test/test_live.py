@@ -60,7 +60,8 @@ def test_live_runs_only_reading_tools_and_reports_the_rest(
     untested = {each["test"]: each["reason"] for each in report["groups"][0]["untested"]}
     assert "--live-writes" in untested["delete_pet: no arguments"]
     assert "it requires pet_id" in untested["list_vaccinations: no arguments"]
-    assert not (petstore_copy / ".mcpgen/evidence").exists()
+    recorded = [path.name for path in (petstore_copy / ".mcpgen/evidence").iterdir()]
+    assert recorded == ["live.json"]  # the mock was not called
 
 
 def test_no_secret_is_printed(
@@ -143,3 +144,30 @@ def test_a_live_run_without_calls_fails(
 
     assert "nothing was called" in capsys.readouterr().out
     assert "it requires pet_id" in junit.read_text()
+
+
+def test_a_live_run_is_recorded_without_data_of_the_api(
+    petstore_copy: Path, api: MockUpstream
+) -> None:
+    write_case(petstore_copy, "{is_error: true}")
+    assert run(["test", str(petstore_copy), "--live"]) == 1
+
+    text = (petstore_copy / ".mcpgen/evidence/live.json").read_text()
+    evidence = json.loads(text)
+    assert (evidence["outcome"], evidence["with_writes"]) == ("failed", False)
+    assert evidence["failed"] == ["one"]
+    assert evidence["calls"]["failed"] == 1
+    assert evidence["result"].startswith("2 passed, 1 failed")
+    assert SECRET not in text
+
+
+@pytest.mark.usefixtures("api")
+def test_a_live_run_of_chosen_tools_and_a_replay_are_not_recorded(
+    petstore_copy: Path, tmp_path: Path
+) -> None:
+    write_case(petstore_copy)
+    cassette = str(tmp_path / "calls.json")
+    words = ["test", str(petstore_copy)]
+    assert run([*words, "--record", cassette, "--tool", "get_pet"]) == 0
+    assert run([*words, "--replay", cassette, "--tool", "get_pet"]) == 0
+    assert not (petstore_copy / ".mcpgen/evidence/live.json").exists()

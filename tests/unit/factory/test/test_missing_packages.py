@@ -12,8 +12,8 @@ import pytest
 
 from mcpgen.cli.app import run
 from mcpgen.factory.test import run as runs
+from mcpgen.factory.workspace.checks import run_tests
 from mcpgen.factory.workspace.members import Server
-from mcpgen.factory.workspace.tasks import run_tests
 
 
 def lack_pytest(monkeypatch: pytest.MonkeyPatch) -> None:

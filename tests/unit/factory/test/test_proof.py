@@ -9,7 +9,8 @@ import pytest
 
 from mcpgen.cli.app import run
 from mcpgen.factory.packages import find_package
-from mcpgen.pipeline.project.evidence import hash_inputs, write_evidence
+from mcpgen.pipeline.project.evidence import write_evidence
+from mcpgen.pipeline.project.input_hashes import ProjectFiles, hash_inputs
 from mcpgen.pipeline.project.workspace import read_server_facts
 
 pytestmark = pytest.mark.slow
@@ -41,7 +42,7 @@ def test_a_correct_server_passes_and_writes_evidence(
     }
     found = evidence(petstore_copy)
     assert found["outcome"] == "passed"
-    assert found["inputs"] == hash_inputs(petstore_copy)
+    assert found["inputs"] == hash_inputs(ProjectFiles(petstore_copy))
     assert str(petstore_copy) not in json.dumps(found)
     assert "<testcase" in (petstore_copy / "junit.xml").read_text()
     tools = {tool["name"] for tool in find_package(petstore_copy).read_tools()}

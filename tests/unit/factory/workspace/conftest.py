@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline.commands.new import new
-from mcpgen.pipeline.options import Options
-from tests.support.projects import DOCUMENT, silent
+from tests.support.projects import make_server
+from tests.support.workspaces import Ws, make_ws
 
 SETTINGS = """\
 version: 1
@@ -28,12 +27,7 @@ README = "# Shop\n\n<!-- mcpgen:servers -->\n<!-- /mcpgen:servers -->\n\nOurs.\n
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
     """A server as `new` makes it, to be copied."""
-    folder = tmp_path_factory.mktemp("made")
-    (folder / "petshop.yaml").write_text(DOCUMENT)
-    options = Options(external_validator=False, models=False, cache=cache / "mcpgen")
-    report = new(str(folder / "petshop.yaml"), folder / "server", options, silent)
-    assert report.outcome == "done", list(report.problems)
-    return folder / "server"
+    return make_server(tmp_path_factory.mktemp("made"), cache / "mcpgen")
 
 
 @pytest.fixture(scope="session")
@@ -58,3 +52,11 @@ def workspace(server: Path, tmp_path: Path, cache: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("sys.platform", "linux")  # whose user cache that variable moves
     monkeypatch.chdir(root)
     return root
+
+
+@pytest.fixture
+def ws(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Ws:
+    """Run commands of the workspace, whose root files are current."""
+    ask = make_ws(capsys)
+    assert ask("generate", "--jobs", "1")[0] == 0
+    return ask

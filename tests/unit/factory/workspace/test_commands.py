@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,33 +11,9 @@ from mcpgen.cli.app import run
 from mcpgen.factory.workspace import tasks
 from mcpgen.pipeline import user_cache
 from mcpgen.pipeline.options import CheckReport
+from tests.support.workspaces import Ws, ended, rules
 
 pytestmark = pytest.mark.slow
-
-Ws = Callable[..., tuple[int, dict[str, Any]]]
-
-
-@pytest.fixture
-def ws(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Ws:
-    """Run a command of the workspace; gives the exit code and the JSON."""
-
-    def ask(*words: str) -> tuple[int, dict[str, Any]]:
-        capsys.readouterr()
-        code = run(["ws", *words, "--json"])
-        captured = capsys.readouterr()
-        assert captured.err == ""
-        return code, json.loads(captured.out)
-
-    assert ask("generate", "--jobs", "1")[0] == 0
-    return ask
-
-
-def ended(report: dict[str, Any]) -> dict[str, int]:
-    return {each["server"]: each["exit_code"] for each in report["servers"]}
-
-
-def rules(report: dict[str, Any]) -> list[tuple[str, str | None]]:
-    return [(finding["rule"], finding["file"]) for finding in report["findings"]]
 
 
 def append(path: Path, text: str = "\n# changed\n") -> None:
@@ -320,6 +294,18 @@ def test_each_document_is_pulled_from_its_origin(ws: Ws, workspace: Path) -> Non
     code, report = ws("pull", "bee", "--jobs", "1")
     assert (code, report["servers"][0]["level"]) == (0, "patch")
     assert document.read_text() == source.read_text()
+
+
+def test_a_problem_of_a_fetched_document_names_the_document(ws: Ws, workspace: Path) -> None:
+    source = workspace / "new.yaml"
+    document = (workspace / "servers/bee/openapi.yaml").read_text()
+    source.write_text(document.replace("in: path, required: true", "in: path"))
+    lock = workspace / "servers/bee/mcpgen.lock"
+    lock.write_text(lock.read_text().replace('"petshop.yaml"', '"../new.yaml"'))
+
+    _, report = ws("pull", "bee", "--jobs", "1")
+
+    assert {file for rule, file in rules(report) if rule != "outside-judge"} == {"new.yaml"}
 
 
 def test_changelog_reports_a_level_for_each_server(ws: Ws, workspace: Path) -> None:

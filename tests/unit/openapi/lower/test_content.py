@@ -138,3 +138,30 @@ def test_a_body_without_a_valid_media_type_skips_its_operation(make: Any) -> Non
     content: dict[str, Any] = {"json": {}}
     found = make(make.document({"requestBody": {"content": content}}, method="post"))
     assert [left.code for left in found.api.skipped] == ["media-type"]
+
+
+def test_a_media_type_with_invalid_parameters_is_read_without_them(make: Any) -> None:
+    content = {"text/plain; utf-8": {"schema": {"type": "string"}}}
+    found = make(make.document({"requestBody": {"content": content}}, method="post"))
+    (operation,) = found.api.operations
+    assert [it.media_type for it in operation.request_body.content] == ["text/plain"]
+    assert [problem.code for problem in found.problems if "read as" in problem.message] == [
+        "media-type"
+    ]
+
+    content["text/plain"] = {"schema": {"type": "integer"}}
+    found = make(make.document({"requestBody": {"content": content}}, method="post"))
+    (only,) = found.api.operations[0].request_body.content
+    assert only.schema == {"type": "integer"}
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.1.0"])
+def test_an_optional_parameter_without_a_name_is_dropped(make: Any, version: str) -> None:
+    typed = {"type": "string"} if version == "2.0" else {"schema": {"type": "string"}}
+    declared = {"in": "query", "name": "", **typed}
+    found = make(make.with_parameters(declared, version=version))
+    assert found.api.operations[0].parameters == ()
+    assert found.found("parameter-name")
+
+    found = make(make.with_parameters({**declared, "required": True}, version=version))
+    assert [left.code for left in found.api.skipped] == ["parameter-name"]

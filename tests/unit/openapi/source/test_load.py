@@ -242,6 +242,35 @@ def test_supported_versions_are_recognised(
     assert read(line + "\n").version == version
 
 
+def test_control_characters_of_windows_1252_are_read_as_its_characters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("api.yaml").write_text(
+        "openapi: 3.1.0\ninfo: {title: Pet\x92s \x81 \x80, version: 1}\n", encoding="utf-8"
+    )
+    problems = Problems()
+    document = load("api.yaml", problems)
+    assert document.root["info"]["title"] == "Pet\u2019s \ufffd \u20ac"
+    [problem] = problems
+    assert (problem.code, problem.severity) == ("yaml-control", Severity.WARNING)
+    assert problem.message.startswith("3 control characters")
+    assert problem.at is not None
+    assert (problem.at.line, problem.at.column) == (2, 18)
+
+
+def test_a_block_of_text_may_begin_with_a_tab(read: Callable[[str], Document]) -> None:
+    info = 'info:\n  description: |-\n    \t\n    Text.\n  title: ""\n'
+    assert read(f"openapi: 3.1.0\n{info}").root["info"] == {"description": "\nText.", "title": ""}
+
+
+def test_characters_that_broke_lines_in_yaml_1_1_do_not_end_a_mapping(
+    read: Callable[[str], Document],
+) -> None:
+    document = read("openapi: 3.1.0\ninfo:\n  description: One\u2028\u2028Two\n  title: Pets\n")
+    assert document.root["info"] == {"description": "One  Two", "title": "Pets"}
+
+
 @pytest.mark.parametrize("name", ["absent.yaml", ".", "a\0b"])
 def test_an_unreadable_file_is_one_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

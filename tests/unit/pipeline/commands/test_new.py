@@ -16,7 +16,7 @@ from mcpgen.pipeline import build
 from mcpgen.pipeline.commands import new as new_module
 from mcpgen.pipeline.commands.generate import generate
 from mcpgen.pipeline.commands.new import new
-from mcpgen.pipeline.options import GenerateOptions, Options, Report
+from mcpgen.pipeline.options import GenerateOptions, Options, Report, StageNote
 from mcpgen.pipeline.server_name import choose_server_name
 from tests.support.projects import DOCUMENT, silent
 
@@ -147,7 +147,7 @@ def test_a_folder_that_is_filled_during_the_run_is_rejected(
     target = tmp_path / "filled"
 
     def fill(step: str) -> None:
-        if step == f"writing {target}":
+        if step == "write":
             target.mkdir()
             (target / "README.md").write_text("of another run")
 
@@ -263,3 +263,43 @@ def test_the_validator_runs_during_planning_and_reports_before_writing(
 
     assert order == ["planned", "answered", "written"]
     assert [problem.code for problem in report.problems] == ["outside-judge"]
+
+
+def test_each_stage_reports_what_it_found(source: Path, tmp_path: Path, options: Options) -> None:
+    heard: list[str] = []
+
+    new(str(source), tmp_path / "p", replace(options, models=True), heard.append)
+
+    stages = [text for text in heard if not isinstance(text, StageNote)]
+    assert stages == [
+        f"load {source}",
+        *("resolve", "validate", "lower", "plan", "render", "models", "format", "tests", "write"),
+    ]
+    assert [text for text in heard[:7] if isinstance(text, StageNote)] == [
+        f"OpenAPI 3.1, {len(DOCUMENT)} bytes",
+        "1 file",
+        "2 operations, 2 tags",
+    ]
+    assert "0 of 2 operations" in heard
+    assert "2 tools" in heard
+
+
+@pytest.mark.parametrize(("number", "has_handles"), [(5, False), (60, True)])
+def test_a_new_server_stores_long_results_where_the_tool_for_them_costs_little(
+    tmp_path: Path, options: Options, number: int, has_handles: bool
+) -> None:
+    content = {"application/json": {"schema": {"type": "object"}}}
+    operation = {"responses": {"200": {"description": "ok", "content": content}}}
+    paths = {f"/things{each}": {"get": operation} for each in range(number)}
+    document = {"openapi": "3.0.3", "info": {"title": "T", "version": "1"}, "paths": paths}
+    document["servers"] = [{"url": "https://things.example"}]
+    source = tmp_path / "openapi.json"
+    source.write_text(json.dumps(document))
+    new(str(source), tmp_path / "p", options, silent)
+
+    manifest = (tmp_path / "p/mcpgen.yaml").read_text()
+    assert ("\nresults:\n  handles: true\n" in manifest) == has_handles
+    report = generate(tmp_path / "p", GenerateOptions(), silent)
+    assert not report.written
+    listing = (tmp_path / "p/src/t_mcp/_generated/listing.json").read_text()
+    assert ('"read_result"' in listing) == has_handles

@@ -121,6 +121,13 @@ def test_text_and_files_are_strings(make: Any, media_type: str) -> None:
     assert tool.arguments[0].annotation.source == "str"
 
 
+def test_a_described_file_body_still_tells_how_bytes_are_passed(make: Any) -> None:
+    body = {"description": "The drawing", "content": {"application/octet-stream": {}}}
+    tool = make(make.document({"requestBody": body}, method="post")).tool()
+    listed = tool.input_schema["properties"]["body"]["description"]
+    assert listed.startswith("The drawing. The content of a file: base64")
+
+
 def test_a_text_body_keeps_only_string_constraints(make: Any) -> None:
     ruled = {"type": "string", "minLength": 55, "pattern": "^k"}
     text = tool_with(make, "text/plain", schema=ruled).arguments[0].schema
@@ -377,6 +384,15 @@ def test_accept_prefers_json(make: Any) -> None:
     assert make(root).tool().accept == ("image/png",)
 
 
+def test_accept_has_the_type_of_the_first_success_beside_json_of_a_later_one(make: Any) -> None:
+    responses = {
+        "200": {"description": "the file", "content": {"application/pdf": {}}},
+        "202": {"description": "not ready", "content": {"application/json": {}}},
+    }
+    root = make.document({"responses": responses})
+    assert make(root).tool().accept == ("application/json", "application/pdf")
+
+
 def test_an_inherited_inline_object_keeps_the_class_of_its_base(make: Any) -> None:
     reference = {"$ref": "#/components/schemas/Pet"}
     child = {"allOf": [reference, {"properties": {"wings": {"type": "integer"}}}]}
@@ -415,3 +431,12 @@ def test_a_transliterated_name_is_described_with_the_original_name(make: Any) ->
     assert body["MingQian"] == {"type": "string", "description": "`名前`"}
     assert body["tsena"] == {"type": "integer", "description": "`цена`: Whole."}
     assert tool.wire_names == {"MingQian": "名前", "tsena": "цена"}
+
+
+def test_the_example_of_a_parameter_is_listed(make: Any) -> None:
+    schema = {"type": "string", "example": "dog"}
+    own = {"name": "a", "in": "query", "schema": schema, "example": "cat"}
+    inherited = {"name": "b", "in": "query", "schema": schema}
+    listed = make(make.with_parameters(own, inherited)).tool().input_schema["properties"]
+    assert listed["a"] == {"type": "string", "description": "Example: `cat`."}
+    assert listed["b"] == {"type": "string", "description": "Example: `dog`."}

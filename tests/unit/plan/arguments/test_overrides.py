@@ -177,7 +177,7 @@ def test_an_argument_can_be_renamed_and_described(make: Any) -> None:
         ("{body.note: {default: x}}", "parameter-entry", "cannot have a", "`fixed`"),
         ("{format: {name: shop}}", "parameter-name", "cannot be called `shop`", "of its own"),
         ("{format: {name: body}}", "parameter-name", "cannot be called `body`", "of its own"),
-        ("{body.note: {name: x}}", "parameter-name", "cannot be called `x`", "keeps its name"),
+        ("{body.note: {name: x}}", "parameter-name", "cannot be called `x`", "arguments: flat"),
     ],
 )
 def test_an_invalid_override_is_rejected_at_its_location(

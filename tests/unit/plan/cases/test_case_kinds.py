@@ -240,3 +240,40 @@ def test_negative_numbers_are_sent_if_the_schema_allows_them(tmp_path: Path) -> 
     )
 
     assert found["call: negative numbers"].expect["request"]["query"] == {"n": -7}
+
+
+def test_members_that_are_the_same_xml_elements_are_not_sent_together(tmp_path: Path) -> None:
+    names = {"type": "array", "items": {"type": "string", "xml": {"name": "role"}}}
+    schema = {
+        "type": "object",
+        "xml": {"name": "change"},
+        "properties": {
+            "removed": names,
+            "added": names,
+            "kept": {**names, "xml": {"wrapped": True}},
+            "role": {"type": "string", "xml": {"attribute": True}},
+        },
+    }
+    found = cases(tmp_path, {"requestBody": {"content": {"application/xml": {"schema": schema}}}})
+    sent = found["call: largest arguments"].expect["request"]["body"]
+    assert sent.keys() == {"added", "kept", "role"}
+
+    required = {"required": ["removed"], **schema}
+    content = {"requestBody": {"content": {"application/xml": {"schema": required}}}}
+    found = cases(tmp_path, content)
+    assert "different elements" in found["call: largest arguments"].untested
+
+
+def test_examples_of_files_are_not_sent_as_their_content(tmp_path: Path) -> None:
+    file = {"type": "string", "format": "binary", "example": "path/to/video.mp4"}
+    schema = {"type": "object", "required": ["file"], "properties": {"file": file}}
+    content = {"multipart/form-data": {"schema": schema}}
+    found = cases(tmp_path, {"requestBody": {"required": True, "content": content}})
+    assert "path/to/video.mp4" not in str([case.arguments for case in found.values()])
+
+
+def test_two_maps_whose_members_are_parameters_are_not_sent_together(tmp_path: Path) -> None:
+    texts = {"type": "object", "additionalProperties": {"type": "string"}}
+    found = cases(tmp_path, {"parameters": [query("attributes", texts), query("tags", texts)]})
+
+    assert found["call: largest arguments"].expect["request"]["query"].keys() == {"attributes"}

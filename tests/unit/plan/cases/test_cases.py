@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems
 from mcpgen.openapi.lower.lower import lower
@@ -57,6 +58,19 @@ def test_every_tool_of_our_documents_has_calls_and_negative_cases() -> None:
             assert f"{tool}: smallest arguments" in kinds
             assert f"{tool}: an unknown argument" in kinds
             assert any("the API answers" in kind for kind in kinds)
+
+
+def test_failures_are_expected_within_the_limits_of_the_server(tmp_path: Path) -> None:
+    cases(tmp_path, {})
+    problems = Problems()
+    api = lower(resolve(load(str(tmp_path / "openapi.json"), problems), problems), problems)
+    plan = plan_tools(api, first_policy("thing", models=False), problems)
+    limited = replace(plan, limits={"timeout_seconds": 20.0, "max_attempts": 2})
+    found = {case.id: case for case in read_cases(make_cases(limited, problems))}
+
+    late = found["call: the API does not answer in time"]
+    assert "20 seconds" in str(late.expect)
+    assert found["call: the API refuses the connection"].expect["attempts"] == 2
 
 
 def test_the_smallest_call_is_minimal_and_the_largest_is_complete(tmp_path: Path) -> None:

@@ -35,10 +35,8 @@ def test_parameters_are_properties_under_legal_names(make: Any) -> None:
         {"name": "petId", "in": "path", "required": True, "schema": {"type": "integer"}},
     ]
     tool = make(make.with_parameters(*parameters, path="/pets/{petId}")).tool()
-    assert tool.input_schema["properties"] == {
-        "pet_id": {"type": "integer"},
-        "filter_kind": {"type": "string"},
-    }
+    own = {name: tool.input_schema["properties"][name] for name in ("pet_id", "filter_kind")}
+    assert own == {"pet_id": {"type": "integer"}, "filter_kind": {"type": "string"}}
     assert tool.input_schema["required"] == ["pet_id"]
     assert [(a.name, a.wire_name, a.location) for a in tool.arguments] == [
         ("pet_id", "petId", "path"),
@@ -79,7 +77,25 @@ def test_the_description_of_a_parameter_overrides_that_of_its_schema(make: Any) 
             {"type": "string", "maxLength": 1, "description": "A letter. At most 1 character."},
         ),
         ({"type": "boolean", "default": False}, {"type": "boolean", "default": False}),
-        ({"type": "string", "title": "T", "example": "x"}, {"type": "string"}),
+        (
+            {"type": "string", "title": "T", "example": "x"},
+            {"type": "string", "description": "Example: `x`."},
+        ),
+        (
+            {"type": "integer", "examples": [7, 8]},
+            {"type": "integer", "description": "Example: `7`."},
+        ),
+        ({"type": "integer", "example": 7, "default": 7}, {"type": "integer", "default": 7}),
+        ({"type": "string", "example": "string"}, {"type": "string"}),
+        ({"type": "string", "example": "****"}, {"type": "string"}),
+        ({"type": "string", "example": "a `b`"}, {"type": "string"}),
+        ({"type": "string", "example": "x" * 61}, {"type": "string"}),
+        ({"type": "boolean", "example": True}, {"type": "boolean"}),
+        ({"type": "string", "enum": ["a"], "example": "a"}, {"type": "string", "enum": ["a"]}),
+        (
+            {"type": "string", "description": "Such as cat.", "example": "cat"},
+            {"type": "string", "description": "Such as cat."},
+        ),
         (
             {"type": "boolean", "deprecated": True, "description": "Old"},
             {"type": "boolean", "description": "[deprecated] Old."},

@@ -224,17 +224,27 @@ def test_a_value_of_an_enumeration_is_no_identifier() -> None:
 
 
 def test_pages_and_limits_are_told() -> None:
-    policies = ResultPolicies(max_items=5, rest="Smaller pages show the rest.")
+    policies = ResultPolicies(max_items=5)
     lines = section_of(
-        toolset_skill(shop(changes={"get_pet": {"policies": policies}})), "Lists and pages"
+        toolset_skill(
+            shop(changes={"get_pet": {"policies": policies, "continuation": "continue_from"}})
+        ),
+        "Lists and pages",
     )
     assert lines == [
         (
             "`list_pets`: one page for each call. `max_pages` (up to 20) joins more. To go on"
             " later, pass `next` of the result as `cursor`."
         ),
-        "`get_pet`: at most 5 items. Smaller pages show the rest.",
+        "`get_pet`: at most 5 items. A note names the call for the rest.",
     ]
+
+
+def test_assumed_pages_are_told_as_such() -> None:
+    pages = Pagination("cursor", "cursor", is_assumed=True)
+    skill = toolset_skill(shop(changes={"list_pets": {"pagination": pages}}))
+    (line,) = section_of(skill, "Lists and pages")
+    assert line.endswith("joins more. Paging is assumed from parameter names.")
 
 
 def test_what_cannot_be_undone_comes_first() -> None:
@@ -250,6 +260,15 @@ def test_what_cannot_be_undone_comes_first() -> None:
     assert lines[1] == "`change_pet` asks the user first: Change it?"
     assert "`place_order`" in lines[3]
     assert lines[4].startswith("Take effect each time: `add_pet`, `place_order`.")
+
+
+def test_what_texts_call_a_removal_cannot_be_undone() -> None:
+    said = replace(operation("POST", "/pets"), operation_id="pets_remove")
+    kept = EffectiveEntry(OperationEntry(annotations=AnnotationsEntry(destructive=False)))
+    for stated, names in ((EffectiveEntry(), "`add_pet`, `remove_pet`"), (kept, "`remove_pet`")):
+        changes = {"add_pet": {"operation": said, "stated": stated}}
+        lines = section_of(toolset_skill(shop(changes=changes)), "What changes or deletes data")
+        assert lines[0].startswith(f"Delete something, or cannot be undone: {names}.")
 
 
 def test_tools_that_only_read_are_said_to() -> None:

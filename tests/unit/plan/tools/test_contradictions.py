@@ -33,4 +33,20 @@ def test_descriptions_that_contradict_the_method_are_reported(
     found = codes(make, method, **operation)
     assert [code for code in found if code != "peer-annotations"] == ["annotation-contradiction"]
     tool = make(make.document(operation, method=method)).tool()
-    assert tool.annotations["readOnlyHint"] is (method == "get")
+    assert tool.annotations["readOnlyHint"] is False
+
+
+@pytest.mark.parametrize(
+    "summary",
+    ["Create a read-only replica", "Add a read-only user", "Make it read-only"],
+)
+def test_what_is_read_only_need_not_be_the_call(make: Any, summary: str) -> None:
+    assert codes(make, "post", summary=summary) == []
+
+
+@pytest.mark.parametrize(
+    "summary",
+    ["This operation is read-only.", "A read-only call.", "Looks without side effects."],
+)
+def test_a_call_that_is_said_to_be_read_only_is_reported(make: Any, summary: str) -> None:
+    assert codes(make, "post", summary=summary) == ["annotation-contradiction"]

@@ -17,7 +17,7 @@ from mcpgen.text.prose import first_sentence, plain_text, shorten_at_sentence
     [
         ("<p>Lists <b>pets</b>.</p>", "Lists pets ."),
         ("a &lt; b &amp; c", "a < b & c"),
-        ("See [the docs](https://x.example/y).", "See the docs."),
+        ("Use [the docs](https://x.example/y).", "Use the docs."),
         ("![logo](a.png)Pets", "logoPets"),
         ("# Title\n\ntext", "Title:\ntext"),
         ("| a | b |\n|---|---|\n| 1 | 2 |\ntext", "text"),
@@ -87,3 +87,49 @@ def test_long_descriptions_keep_the_last_notes(make: Any) -> None:
     text = description(make, description="Word. " * 1000, method="delete")
     assert len(text) <= MAX_DESCRIPTION
     assert text.endswith("may not come back.")
+
+
+@pytest.mark.parametrize(
+    ("summary", "details", "told"),
+    [
+        (
+            "Get a pet of the shop",
+            "Returns the pet of the shop, with its owner. Quickly.",
+            "Returns the pet of the shop, with its owner.\nQuickly.",
+        ),
+        (
+            "List all the pets for a user",
+            "Lists the user's pets. The newest first.",
+            "List all the pets for a user.\nThe newest first.",
+        ),
+        (
+            "Remove a pet from the shop",
+            "Adds a pet to the shop from which it was removed.",
+            "Remove a pet from the shop.\nAdds a pet to the shop from which it was removed.",
+        ),
+        (
+            "Shows pets to the public",
+            "Hides pets that the public shows to the shop.",
+            "Shows pets to the public.\nHides pets that the public shows to the shop.",
+        ),
+    ],
+)
+def test_the_purpose_is_stated_once(make: Any, summary: str, details: str, told: str) -> None:
+    assert description(make, summary=summary, description=details) == told
+
+
+def test_repeated_sentences_on_scopes_are_removed(make: Any) -> None:
+    texts = {
+        f"/{scope}": f"Lists all of them. Tokens need the `{scope}:read` scope for this. The end."
+        for scope in ("pets", "shops", "users")
+    }
+    texts["/tokens"] = "Lists tokens. A token needs a scope that its user has granted. The end."
+    document = make.document()
+    document["paths"] = {
+        path: {"get": {"description": text, "responses": {"200": {"description": "Done"}}}}
+        for path, text in texts.items()
+    }
+    told = {tool.operation.path: tool.description for tool in make(document).plan().tools}
+    assert not [path for path, text in told.items() if "`" in text and "read" in text]
+    assert all("The end" in text for text in told.values())
+    assert "A token needs a scope" in told["/tokens"]

@@ -100,7 +100,8 @@ operations:
 def test_an_operation_is_turned_off_by_its_key(shop: Shop) -> None:
     plan = shop.plan("operations: {'GET /pets': {expose: 'off'}}")
     assert [tool.name for tool in plan.tools] == ["add_pet", "get_order"]
-    assert plan.unselected == ("GET /pets",)
+    (left_out,) = plan.unselected
+    assert (left_out.operation, left_out.reason) == ("GET /pets", "`expose: off` in `operations`")
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,9 @@ def test_above_the_budget_three_search_tools_are_listed(shop: Shop) -> None:
         "describe_tool",
         "call_tool",
     ]
-    assert [entry.name for entry in make_index(plan)] == [tool.name for tool in plan.tools]
+    found = make_index(plan)
+    assert found is not None
+    assert [entry.name for entry in found.entries] == [tool.name for tool in plan.tools]
     assert [variable.name for variable in plan.environment if "TOOLSET" in variable.name] == [
         "SHOP_TOOLSET"
     ]
@@ -166,3 +168,42 @@ def test_a_toolset_can_be_listed_with_the_search_tools(shop: Shop) -> None:
 def test_listed_toolsets_above_the_budget_are_an_error(shop: Shop) -> None:
     shop.plan(SMALL + "toolsets:\n  most: {tags: [Reading, Dropping things], listed: true}\n")
     assert [code for code, _ in shop.found()] == ["over-budget"]
+
+
+def test_code_mode_lists_the_search_tools_and_run_code_whatever_the_budget(shop: Shop) -> None:
+    plan = shop.plan("code: {max_calls: 7}\n")
+
+    assert plan.search is not None
+    assert plan.search.names == ("search_tools", "describe_tool", "call_tool", "run_code")
+    assert plan.search.token_cost < 1_000
+    assert plan.code_bounds is not None
+    assert plan.code_bounds.max_calls == 7
+    assert plan.extras["code"] == ("run_code",)
+    run = next(tool for tool in plan.search.tools if tool["name"] == "run_code")
+    assert "At most 7 calls" in run["description"]
+    assert run["annotations"]["readOnlyHint"] is False
+    assert run["annotations"]["destructiveHint"] is True
+
+
+def test_code_that_can_only_read_is_read_only(shop: Shop) -> None:
+    plan = shop.plan("code: true\nselect: [{include: {method: GET}}]\n")
+
+    assert plan.search is not None
+    run = next(tool for tool in plan.search.tools if tool["name"] == "run_code")
+    assert run["annotations"]["readOnlyHint"] is True
+    assert run["annotations"]["destructiveHint"] is False
+
+
+def test_a_tool_named_like_the_one_of_code_mode_keeps_its_name(shop: Shop) -> None:
+    plan = shop.plan("code: true\n", get0="runCode")
+
+    assert plan.search is not None
+    assert plan.search.run == "mcp_run_code"
+    assert "run_code" in {tool.name for tool in plan.tools}
+
+
+def test_without_code_mode_a_tool_named_run_code_changes_no_name(shop: Shop) -> None:
+    plan = shop.plan(SMALL, get0="runCode")
+
+    assert plan.search is not None
+    assert plan.search.names == ("search_tools", "describe_tool", "call_tool")

@@ -91,9 +91,7 @@ def test_items_of_a_bare_list_are_selected_under_the_result_key(jobs: Jobs) -> N
     assert tool.output_schema is not None
     assert tool.result_key == "result"
     assert set(tool.output_schema["properties"]["result"]["items"]["properties"]) == {"status"}
-    assert tool.policies.rest == (
-        "Ask for at most 5 items a page by `per_page`, and go on with `page`."
-    )
+    assert tool.policies.max_items == 5
 
 
 def test_the_manifest_limits_or_removes_max_pages(jobs: Jobs) -> None:

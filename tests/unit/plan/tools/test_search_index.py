@@ -37,6 +37,12 @@ def operation(summary: str, *arguments: str, body: str = "", **more: Any) -> dic
     return found
 
 
+def listing(member: str, about: str) -> dict[str, Any]:
+    item = {"type": "object", "properties": {member: {"description": about}}}
+    content = {"application/json": {"schema": {"type": "array", "items": item}}}
+    return {"200": {"description": "done", "content": content}}
+
+
 @pytest.fixture
 def index(make: Any) -> dict[str, Entry]:
     root = make.document()
@@ -52,14 +58,26 @@ def index(make: Any) -> dict[str, Entry]:
         },
         "/user/orders/forget": {"post": operation("Erase all orders")},
     }
+    root["tags"] = [
+        {"name": "stock", "description": "What lies in the warehouse."},
+        {"name": "default", "description": "Anything else of it."},
+    ]
+    root["paths"]["/items"] = {
+        "get": operation("List items", tags=["stock"], responses=listing("shelf", "Row upstairs."))
+    }
     root["paths"] |= {  # too many to list
-        f"/things/{number}": {"post": operation("Make things", body=f"The {number}th thing.")}
+        f"/things/{number}": {
+            "get": operation("Show things", responses=listing("wheel", "Rolls.")),
+            "post": operation("Make things", body=f"The {number}th thing."),
+        }
         for number in range(FILLERS)
     }
     problems = Problems()
     policy = Policy(read_manifest(MANIFEST.encode(), problems))
     plan = plan_tools(make(root).api, policy, problems)
-    return {entry.operation: entry for entry in make_index(plan)}
+    found = make_index(plan)
+    assert found is not None
+    return {entry.operation: entry for entry in found.entries}
 
 
 def tenths(entry: Entry, word: str) -> int:
@@ -104,3 +122,12 @@ def test_words_of_a_resource_have_a_small_weight_for_its_other_operations(
     change = index["PATCH /shops/{shop_id}/orders/{order_id}"]
     assert 0 < tenths(index["GET /shops/{shop_id}/orders"], "painted") < tenths(change, "painted")
     assert tenths(index["POST /user/orders/forget"], "painted") == 0
+
+
+def test_a_tool_is_indexed_by_its_result_and_by_the_description_of_its_tag(
+    index: dict[str, Entry],
+) -> None:
+    items = index["GET /items"]
+    assert tenths(items, "item") > tenths(items, "warehouse") > tenths(items, "shelf") > 0
+    assert tenths(items, "upstairs") > 0
+    assert tenths(index["GET /shops/{shop_id}/orders"], "shelf") == 0

@@ -429,6 +429,7 @@ def test_an_exploded_object_does_not_consume_other_parameters() -> None:
         ("/a/{x}", "/a/b/c", None),
         ("/a/{x}", "/a/", None),
         ("/a/{x}.{y}", "/a/b.c", {"x": "b", "y": "c"}),
+        ("/a/{x}.{y}", "/a/4.5.c", {"x": "4.5", "y": "c"}),
         ("/a/{x}:cancel", "/a/7:cancel", {"x": "7"}),
         ("/a/{x}:cancel", "/a/7%3Acancel", None),
         ("/a b/{x}", "/a%20b/1", {"x": "1"}),

@@ -258,6 +258,55 @@ def test_a_collection_without_free_ids_returns_409() -> None:
     assert sorted(set(statuses)) == [200, 409]
 
 
+def test_ids_of_a_pattern_are_counted() -> None:
+    schema = {"type": "string", "pattern": "^bot_[0-9a-f]{6}$"}
+    item = {
+        **ITEM,
+        "properties": {"id": schema},
+        "required": ["id"],
+        "example": {"id": "bot_9f31c2"},
+    }
+    mock = described({"/bots": {"POST": item}, "/bots/{id}": {"GET": item}}, schema)
+
+    names = [send(mock, "POST", "/bots", {})[1]["id"] for _ in range(3)]
+
+    assert len({*names, "bot_9f31c2"}) == 4
+    assert all(send(mock, "GET", f"/bots/{name}")[0] == 200 for name in names)
+
+
+def test_an_id_of_too_many_digits_is_no_number() -> None:
+    mock = described({"/things": {"POST": ANY_ID}, "/things/{id}": {"GET": ANY_ID}})
+    digits = "1" * 5000
+
+    assert send(mock, "POST", "/things", {"id": digits})[1]["id"] == digits
+    assert send(mock, "POST", "/things", {})[1]["id"] != digits
+    assert send(mock, "GET", f"/things/{digits}")[0] == 200
+
+
+ANY_ID = {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}}
+
+
+def test_stored_items_are_listed_by_a_concrete_path() -> None:
+    inner = {"POST": ITEM}
+    mock = described(
+        {
+            "/things": inner,
+            "/things/{a}": {"GET": ITEM, "DELETE": None},
+            "/things/{a}/parts": inner,
+            "/things/{a}/parts/{b}": {"GET": ITEM},
+        }
+    )
+    assert mock.state is not None
+    made = send(mock, "POST", "/things", {"name": "a"})[1]
+    part = send(mock, "POST", f"/things/{made['id']}/parts", {"name": "b"})[1]
+    assert made in (mock.state.list_stored("/things") or ())
+    assert mock.state.list_stored(f"/things/{made['id']}/parts") == [part]
+    assert mock.state.list_stored("/other") is None
+    assert mock.state.list_stored("/things", "other source") is None
+    send(mock, "DELETE", f"/things/{made['id']}")
+    assert mock.state.list_stored(f"/things/{made['id']}/parts") == []
+
+
 def test_forget_resets_the_collections() -> None:
     mock = described({"/things": {"POST": ITEM}, "/things/{id}": {"GET": ITEM, "DELETE": None}})
     made = send(mock, "POST", "/things", {})[1]["id"]

@@ -189,6 +189,18 @@ def test_an_invalid_request_is_rejected_despite_a_configured_reply(
     assert send(mock, "GET", "/items/7").status == 401
 
 
+@pytest.mark.parametrize(
+    "media_type", ["application/x-www-form-urlencoded", "application/x-yaml", "text/plain"]
+)
+def test_media_types_of_text_are_answered_with_text(media_type: str) -> None:
+    content = [{"media_type": media_type, "schema": {"type": "object"}}]
+    operation = {"method": "GET", "path": "/a", "servers": [], "parameters": []}
+    operation["responses"] = [{"status": "200", "content": content}]
+    mock = MockUpstream({"servers": [{"url": BASE}], "operations": [operation]})
+
+    assert send(mock, "GET", "/a").body == b"{}"
+
+
 def test_a_concrete_path_takes_precedence_over_a_template() -> None:
     paths = ("/a/{x}", "/a/mine", "/{x}/mine", "/a/{x}?op=b")
     operations = [{"method": "GET", "path": path, "servers": []} for path in paths]

@@ -1,0 +1,3 @@
+"""An MCP server for Daybook Calendar, made by mcpgen."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,3 @@
+"""An MCP server for Relay Event Hub, made by mcpgen."""
+
+__version__ = "0.1.0"

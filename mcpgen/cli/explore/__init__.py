@@ -1,0 +1,1 @@
+"""The terminal view of `mcpgen explore`, thin over `mcpgen.factory.explore`."""

@@ -1,0 +1,1 @@
+"""The state of all servers of a workspace as one HTML file: `mcpgen dashboard`."""

@@ -1,0 +1,1 @@
+"""Evaluation: an agent solves tasks with a server and the stateful mock of its API."""

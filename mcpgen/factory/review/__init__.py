@@ -1,0 +1,1 @@
+"""Review of what changed in a server since a revision: for pull requests."""

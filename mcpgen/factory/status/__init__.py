@@ -1,0 +1,1 @@
+"""The state of servers, computed from evidence alone."""

@@ -1,0 +1,1 @@
+"""The first tasks of `evals/tasks.yaml`."""

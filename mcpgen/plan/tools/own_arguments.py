@@ -1,0 +1,97 @@
+"""Arguments of mcpgen's own, which are not sent to the API: pages, parts of results, members."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from mcpgen.ir.tool_plan import Argument, Pagination
+from mcpgen.jsonschema.result_members import ResultMembers
+from mcpgen.jsonschema.types import JsonObject
+from mcpgen.plan.arguments.media_types import is_json
+from mcpgen.plan.schemas.tool_schema import InputSchemas
+from mcpgen.plan.tools.pagination import ARGUMENT
+from mcpgen.text.media_types import JSON_LINES, is_text
+
+CONTINUATION: Final = "continue_from"
+FIELDS: Final = "fields"
+_MANY_MEMBERS: Final = 20  # of a result, from which a caller can select some
+_SELECTORS = frozenset({"field", "fieldmask", "includefields", "onlyfields", "select"})
+"""Beside `fields`, names of parameters by which an API itself selects members, without `_`."""
+
+
+def describe_pages(pages: Pagination) -> Mapping[str, JsonObject]:
+    """Return the argument for the number of pages."""
+    assumed = " Paging is assumed from parameter names." if pages.is_assumed else ""
+    return {
+        ARGUMENT: {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": pages.most,
+            "description": f"How many pages to fetch and join, 1 to {pages.most}; 1 by default. "
+            f"Not sent to the API.{assumed}",
+        }
+    }
+
+
+def describe_continuation(
+    annotations: JsonObject, accept: Iterable[str], taken: Iterable[str]
+) -> Mapping[str, JsonObject]:
+    """Return the argument for the place where a cut result goes on, or nothing.
+
+    The same request is sent again, so that tools need it whose calls have no effect and whose
+    results are JSON or text. `taken` are the names of the other arguments.
+    """
+    has_text = any(
+        is_json(it) or is_text(it) or it in JSON_LINES or it.startswith("*") for it in accept
+    )
+    if not annotations.get("readOnlyHint") or not has_text:
+        return {}
+    described = "Where a cut result goes on, as its note says."
+    schema = {"type": "string", "default": "", "description": described}
+    return {_choose_name(CONTINUATION, taken): schema}
+
+
+def describe_fields(
+    arguments: Sequence[Argument], output: JsonObject | None, result_key: str, taken: Iterable[str]
+) -> Mapping[str, JsonObject]:
+    """Return the argument for the members to return, or nothing.
+
+    It is for results with many members. An API that can select members has an argument for it.
+    """
+    if output is None or any(_is_selector(it) for it in arguments):
+        return {}
+    paths = list(ResultMembers(output, result_key).iterate_paths())
+    if len(paths) < _MANY_MEMBERS:
+        return {}
+    nested = next((path for path in paths if "." in path), paths[1])
+    description = f"Members to return: `{paths[0]}`, `{nested}`; all by default."
+    items = {"type": "string"}
+    schema: JsonObject = {"type": "array", "items": items, "default": []}
+    return {_choose_name(FIELDS, taken): {**schema, "description": description}}
+
+
+def _is_selector(argument: Argument) -> bool:
+    name = re.sub(r"[^a-z]", "", argument.wire_name.lower())
+    return argument.location == "query" and (name.startswith(FIELDS) or name in _SELECTORS)
+
+
+def _choose_name(name: str, taken: Iterable[str]) -> str:
+    """Return the name of an argument, with a prefix if another argument has it."""
+    others = {*taken}
+    while name in others:
+        name = f"result_{name}"
+    return name
+
+
+def add_arguments(inputs: InputSchemas, arguments: Mapping[str, JsonObject]) -> InputSchemas:
+    """Return the input schemas with further optional arguments."""
+
+    def add(schema: JsonObject) -> JsonObject:
+        return {**schema, "properties": {**schema.get("properties", {}), **arguments}}
+
+    full = None if inputs.full is None else add(inputs.full)
+    return replace(inputs, listed=add(inputs.listed), full=full)

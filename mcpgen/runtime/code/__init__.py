@@ -1,0 +1,1 @@
+"""Code mode: snippets of Python that call tools, in a sandbox."""

@@ -1,0 +1,7 @@
+"""The browser of the session."""
+
+from __future__ import annotations
+
+from tests.support.browser import tell
+
+__all__ = ["tell"]

@@ -1,0 +1,392 @@
+"""`make histories`: servers with the edits of an owner, pulled through all versions of their APIs.
+
+`python -m tests.directory.histories --repository FOLDER [--sample N]` makes a server of the first
+version of each API that has several, edits it as an owner would (another name, a fixed parameter,
+an override, a workflow, a file), and pulls it through the later versions. After each step nothing
+of the owner's may be lost, no published name may change, and `check` and the tests must pass. It
+appends a line of JSON for each API to the results, with the changes of each step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import io
+import json
+import random
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruff import find_ruff_bin
+
+from mcpgen.cli.app import run
+from mcpgen.ir.tool_plan import ToolPlan
+from mcpgen.pipeline.commands.new import new
+from mcpgen.pipeline.options import Options
+from tests.corpus.in_children import Failure, in_children
+from tests.directory.__main__ import BEFORE_THE_HEAD
+from tests.directory.source import (
+    DirectoryDocument,
+    group_versions,
+    list_documents,
+    read_document,
+)
+from tests.directory.verdict import Directory
+from tests.support.paths import CACHE
+
+TIMEOUT_SECONDS = 1800
+MARK = "# This line is the owner's.\n"
+_RENAMED, _WORKFLOW = "owner_renamed_tool", "owner_workflow"
+_GONE_OVERRIDE = re.compile(
+    r"^error\[override-of-removed-operation\]: override of removed operation `(?P<gone>[^`]+)`\n"
+    r"  --> (?P<path>[^:]+):",
+    re.MULTILINE,
+)
+_SIMPLE = frozenset({"string", "integer", "number", "boolean"})
+
+
+@dataclass(slots=True)
+class Step:
+    """What one later version did to a server."""
+
+    version: str
+    level: str = ""  # of the changes: "major", "minor", "patch" or "none"
+    changes: list[Any] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    decisions: list[str] = field(default_factory=list)  # what the owner had to decide
+    tools: int = 0
+    passed: int = 0
+
+
+@dataclass(slots=True)
+class History:
+    """The steps of one API."""
+
+    outcome: str = "done"  # "done", "refused", "absent", "timeout", "crashed" or "raised"
+    edits: list[str] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
+def follow(work: tuple[Directory, Sequence[DirectoryDocument]]) -> History:
+    """Make a server of the first version, edit it, and pull it through the others."""
+    directory, versions = work
+    history = History()
+    if not all(version.size for version in versions):
+        return History("absent")
+    with tempfile.TemporaryDirectory() as own:
+        server = _Server(Path(own), directory)
+        report = new(
+            str(server.fetch(versions[0])),
+            server.target,
+            Options(cache=server.cache),
+            lambda _: None,
+        )
+        if report.outcome != "done" or report.plan is None:
+            return History("refused", faults=[problem.message for problem in report.problems][:3])
+        history.edits = server.edit(report.plan.tools)
+        code, said = server.run("generate", str(server.target))
+        if code:
+            history.outcome, history.faults = "refused", [f"edits: {said[-1500:]}"]
+            return history
+        for version in versions[1:]:
+            history.steps.append(server.step(version))
+            if history.steps[-1].faults:
+                break
+    return history
+
+
+class _Server:
+    """A server of one API with the edits of its owner."""
+
+    def __init__(self, folder: Path, directory: Directory) -> None:
+        self.folder, self.directory = folder, directory
+        self.target, self.cache = folder / "server", folder / "cache"
+        self.manifest = self.target / "mcpgen.yaml"
+        self.marked: list[Path] = []
+
+    def fetch(self, document: DirectoryDocument) -> Path:
+        """Write a document into a folder of its version, and return its path."""
+        path = self.folder / document.version / Path(document.path).name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(read_document(self.directory.repository, self.directory.commit, document))
+        return path
+
+    def run(self, *words: str) -> tuple[int, str]:
+        """Run a command of mcpgen; return its exit code and its output."""
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            code = run(words)
+        return code, out.getvalue()
+
+    def edit(self, tools: Sequence[ToolPlan]) -> list[str]:
+        """Edit the server as an owner would; return what was edited."""
+        waiting = random.Random(len(tools)).sample(list(tools), len(tools))
+        edits: list[str] = []
+        operations: dict[str, Any] = {}
+        entries: dict[str, Any] = {"operations": operations}
+        if fixed := next(filter(None, map(_find_fixable, waiting)), None):
+            tool, name, value = fixed
+            operations[tool.operation.key] = {"parameters": {name: {"fixed": value}}}
+            edits.append(f"fixed {name} of {tool.operation.key}")
+            waiting.remove(tool)
+        if waiting:
+            tool = waiting.pop()
+            operations[tool.operation.key] = {"name": _RENAMED, "append": "Ask the owner first."}
+            edits.append(f"renamed {tool.operation.key}")
+        if flow := next((each for each in waiting if _has_simple_arguments(each)), None):
+            entries["workflows"] = {_WORKFLOW: _make_workflow(flow)}
+            edits.append(f"workflow of {flow.operation.key}")
+            waiting.remove(flow)
+        self._change_manifest(entries)
+        if waiting:
+            tool = waiting.pop()
+            code, said = self.run("override", tool.operation.key, str(self.target))
+            edits.append(f"override of {tool.operation.key}" if code == 0 else said[-300:])
+        self._mark()
+        return edits
+
+    def step(self, version: DirectoryDocument) -> Step:
+        """Pull one version, and check what became of the server."""
+        step = Step(version.version)
+        before, names = self.folder / "before", self._list_names()
+        shutil.rmtree(before, ignore_errors=True)
+        shutil.copytree(self.target, before)
+        target = str(self.target)
+        source = str(self.fetch(version))
+        for words in (
+            ("pull", target, source, "--yes", "--accept-other"),
+            ("generate", target),
+        ):
+            code, said = self.run(*words)
+            while code and (self._drop_entry(said, step) or self._drop_override(said, step)):
+                code, said = self.run(*words)
+            if code:
+                step.faults.append(f"{words[0]} gave {code}: {_find_errors(said)}")
+                return step
+        self._check(step, names)
+        self._read_changes(before, step)
+        return step
+
+    def _check(self, step: Step, names: Mapping[str, str]) -> None:
+        target = str(self.target)
+        for path in self.marked:
+            if not path.exists() or MARK not in path.read_text("utf-8"):
+                step.faults.append(f"lost: the owner's line in {path.relative_to(self.target)}")
+        after = self._list_names()
+        step.tools = len(after)
+        step.faults += [
+            f"published name changed: {key}: {name} to {after[key]}"
+            for key, name in names.items()
+            if key in after and after[key] != name
+        ]
+        code, said = self.run("check", target)
+        if code and "ack" in said:
+            step.decisions.append("ack of the override")
+            for operation in self._list_overridden():
+                self.run("ack", operation, target)
+            code, said = self.run("check", target)
+        if code:
+            step.faults.append(f"check gave {code}: {said[-800:]}")
+        code, said = self.run("test", target, "--json")
+        report = json.loads(said[said.index("{") : said.rindex("}") + 1])
+        for group in report["groups"]:
+            step.passed += group["passed"]
+            step.faults += [
+                f"{group['group']}: {each['test']}: {each['reason'][:300]}"
+                for each in group["failed"]
+            ]
+
+    def _read_changes(self, before: Path, step: Step) -> None:
+        code, said = self.run("changelog", str(self.target), "--against", str(before), "--json")
+        if code:
+            step.faults.append(f"changelog gave {code}: {said[-500:]}")
+            return
+        report = json.loads(said[said.index("{") : said.rindex("}") + 1])
+        step.level, step.changes = report["level"], report["changes"]
+
+    def _drop_entry(self, said: str, step: Step) -> bool:
+        """Remove the entry of an operation that is gone, as its owner would."""
+        yaml = _make_yaml()
+        entries = yaml.load(self.manifest)
+        for section in ("operations", "workflows"):
+            for name, entry in list((entries.get(section) or {}).items()):
+                used = [name, *(each.get("operation") for each in entry.get("steps", ()))]
+                if any(word and f"`{word}`" in said for word in used):
+                    step.decisions.append(f"removed {section}.{name}: {said[:300]}")
+                    del entries[section][name]
+                    with self.manifest.open("w", encoding="utf-8") as file:
+                        yaml.dump(entries, file)
+                    return True
+        return False
+
+    def _drop_override(self, said: str, step: Step) -> bool:
+        """Remove the override of an operation that is gone, as its owner would."""
+        found = _GONE_OVERRIDE.search(said)
+        if not found:
+            return False
+        path, gone = self.target / found["path"], found["gone"]
+        step.decisions.append(f"removed the override of {gone}")
+        text = _remove_function(path.read_text("utf-8"), gone)
+        path.write_text(text, "utf-8")
+        return True
+
+    def _change_manifest(self, entries: Mapping[str, Any]) -> None:
+        yaml = _make_yaml()
+        with self.manifest.open("a", encoding="utf-8") as file:
+            file.write("\n")
+            yaml.dump({name: entry for name, entry in entries.items() if entry}, file)
+
+    def _mark(self) -> None:
+        handlers = [
+            path
+            for path in (self.target / "src").glob("*/handlers/*.py")
+            if path.name != "__init__.py"
+        ]
+        self.marked = [*handlers, self.manifest, self.target / "owner.md"]
+        for path in self.marked:
+            text = path.read_text("utf-8") if path.exists() else ""
+            # At the head of YAML, since comments go with the entry before them when it is removed.
+            path.write_text(
+                MARK + text if path == self.manifest else f"{text}\n{MARK}", encoding="utf-8"
+            )
+
+    def _list_names(self) -> dict[str, str]:
+        lock = json.loads((self.target / "mcpgen.lock").read_bytes())
+        return {
+            key.partition(" ")[2]: entry["tool"]
+            for key, entry in lock["operations"].items()
+            if "tool" in entry
+        }
+
+    def _list_overridden(self) -> list[str]:
+        return list(json.loads((self.target / ".mcpgen" / "overridden.json").read_bytes()))
+
+
+def _find_errors(said: str) -> str:
+    """Return the errors of an output with their places and reasons."""
+    return "\n".join(re.findall(r"^error\[.*(?:\n .*)*", said, re.MULTILINE)) or said[-1500:]
+
+
+def _remove_function(text: str, operation: str) -> str:
+    """Return a module without the function that overrides an operation."""
+    lines = text.splitlines(keepends=True)
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.AsyncFunctionDef) and any(
+            operation in ast.unparse(decorator) for decorator in node.decorator_list
+        ):
+            assert node.end_lineno is not None
+            del lines[node.decorator_list[0].lineno - 1 : node.end_lineno]
+            return _drop_unused_imports("".join(lines))
+    return text
+
+
+def _drop_unused_imports(text: str) -> str:
+    """Return a module as `ruff check --fix` leaves it."""
+    return subprocess.run(
+        [find_ruff_bin(), "check", "--select", "F401", "--fix-only", "--quiet", "--isolated", "-"],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def _make_yaml() -> YAML:
+    yaml = YAML()
+    yaml.width = 10_000  # a key must be on one line
+    return yaml
+
+
+def _find_fixable(tool: ToolPlan) -> tuple[ToolPlan, str, object] | None:
+    """Return a tool with an optional argument of a simple type, and a value for it."""
+    for argument in tool.arguments:
+        schema = tool.input_schema["properties"][argument.name]
+        if argument.location != "query" or argument.required:
+            continue
+        if values := schema.get("enum"):
+            return tool, argument.name, values[0]
+        if schema.get("type") == "boolean":
+            return tool, argument.name, True
+    return None
+
+
+def _has_simple_arguments(tool: ToolPlan) -> bool:
+    properties = tool.input_schema.get("properties", {})
+    return all(
+        properties[name].get("type") in _SIMPLE for name in tool.input_schema.get("required", ())
+    )
+
+
+def _make_workflow(tool: ToolPlan) -> dict[str, Any]:
+    """Return a workflow of one step that passes on the required arguments."""
+    required = tool.input_schema.get("required", ())
+    properties = {
+        name: {"type": tool.input_schema["properties"][name]["type"]} for name in required
+    }
+    return {
+        "title": "The owner's workflow",
+        "description": "Make the call that the owner makes most.",
+        "inputs": {"type": "object", "required": list(required), "properties": properties},
+        "steps": [
+            {
+                "id": "first",
+                "operation": tool.operation.key,
+                "arguments": {name: f"$inputs.{name}" for name in required},
+                "outputs": {"found": "$statusCode"},
+            }
+        ],
+        "output": {"found": "$steps.first.outputs.found"},
+    }
+
+
+def main() -> int:
+    """Follow the APIs that have no result yet; 1 where one has a fault."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repository", type=Path, required=True)
+    parser.add_argument("--commit", default=BEFORE_THE_HEAD)
+    parser.add_argument("--results", type=Path, default=CACHE / "directory" / "histories.jsonl")
+    parser.add_argument("--sample", type=int, metavar="N")
+    parser.add_argument("--only", default="", metavar="TEXT")
+    parser.add_argument("--at-once", type=int, default=2)
+    options = parser.parse_args()
+    groups = group_versions(list_documents(options.repository, options.commit))
+    names = [name for name in sorted(groups) if options.only in name]
+    if options.sample:
+        names = random.Random(0).sample(names, options.sample)
+    directory = Directory(options.repository, options.commit)
+    options.results.parent.mkdir(parents=True, exist_ok=True)
+    done = set()
+    if options.results.exists():
+        lines = options.results.read_text("utf-8").splitlines()
+        done = {json.loads(line)["api"] for line in lines}
+    works = [(directory, groups[name]) for name in names if name not in done]
+    has_faults = False
+    with options.results.open("a", encoding="utf-8") as file:
+        for (_, versions), result in in_children(
+            follow, works, at_once=options.at_once, seconds=TIMEOUT_SECONDS
+        ):
+            if isinstance(result, Failure):
+                result = History(result.kind, faults=[result.text])
+            faults = [*result.faults, *(fault for step in result.steps for fault in step.faults)]
+            has_faults = has_faults or bool(faults)
+            print(json.dumps({"api": versions[0].api, **asdict(result)}), file=file, flush=True)
+            levels = " ".join(step.level or "?" for step in result.steps)
+            print(
+                f"{'!' if faults else ' '} {result.outcome} {versions[0].api}: {levels}", flush=True
+            )
+            for fault in faults[:3]:
+                print(f"    {fault[:700]}", flush=True)
+    return 1 if has_faults else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,156 @@
+"""What `make directory` and `make histories` find in a directory of one small API."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from tests.directory.__main__ import describe_extent
+from tests.directory.histories import follow
+from tests.directory.planning import make_table as make_planning_table
+from tests.directory.planning import plan_document
+from tests.directory.source import (
+    DirectoryDocument,
+    choose_newest,
+    count_operations,
+    group_versions,
+    list_documents,
+    make_version_key,
+    read_document,
+)
+from tests.directory.table import make_table
+from tests.directory.verdict import Directory, examine
+
+PET = """\
+openapi: 3.0.0
+info: {title: Pets, version: VERSION}
+servers: [{url: https://pets.example}]
+paths:
+  /pets:
+    get:
+      operationId: listPets
+      parameters: [{name: small, in: query, schema: {type: boolean}}]
+      responses: {"200": {description: Pets., content: {application/json: {schema: {type: array, items: {type: string}}}}}}
+    post:
+      operationId: addPet
+      responses: {"201": {description: Added.}}
+  /pets/{id}:
+    get:
+      operationId: getPet
+      parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+      responses: {"200": {description: A pet.}}
+    delete:
+      operationId: deletePet
+      parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+      responses: {"204": {description: Removed.}}
+"""  # noqa: E501  (a response is one line, so that the rest can be read)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A directory with two versions of one API, the second with an argument more."""
+    documents = {
+        "1.9.0": PET.replace("VERSION", '"1.9.0"'),
+        "1.10.0": PET.replace("VERSION", '"1.10.0"').replace(
+            "[{name: small,", "[{name: old, in: query, schema: {type: boolean}}, {name: small,"
+        ),
+    }
+    for version, text in documents.items():
+        path = tmp_path / "repository" / "APIs" / "pets.example" / version / "openapi.yaml"
+        path.parent.mkdir(parents=True)
+        path.write_text(text, encoding="utf-8")
+    folder = tmp_path / "repository"
+    identity = ("-c", "user.name=Tests", "-c", "user.email=tests@localhost")
+    for words in (("init", "-q"), ("add", "."), (*identity, "commit", "-qm", "Two versions")):
+        subprocess.run(["git", "-C", str(folder), *words], check=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("1.9.0", "1.10.0"),
+        ("v1beta1", "v1"),
+        ("v1", "v2alpha"),
+        ("2019-06-01-preview", "2019-06-01"),
+        ("unversioned", "v1.10.0"),
+        ("v1alpha2", "v1beta1"),
+    ],
+)
+def test_versions_are_sorted_by_their_numbers(older: str, newer: str) -> None:
+    assert make_version_key(older) < make_version_key(newer)
+
+
+def test_operations_are_counted_without_parsing(repository: Path) -> None:
+    newest, *_ = choose_newest(list_documents(repository, "HEAD"))
+    assert newest.version == "1.10.0"
+    text = read_document(repository, "HEAD", newest)
+    assert count_operations(text) == 4
+    assert count_operations(b"openapi: 3.0.0\ncomponents:\n  x:\n    get:\n") == 0
+
+
+@pytest.mark.slow
+def test_a_document_becomes_a_server_that_passes_its_tests(repository: Path) -> None:
+    [document] = choose_newest(list_documents(repository, "HEAD"))
+    verdict = examine((Directory(repository, "HEAD"), document))
+    assert (verdict.outcome, verdict.operations, verdict.served) == ("served", 4, 4)
+    assert (verdict.listed, verdict.failed, verdict.faults) == (4, 0, [])
+    assert verdict.passed > 20
+
+
+@pytest.mark.slow
+def test_an_owner_keeps_all_edits_through_the_versions(repository: Path) -> None:
+    [versions] = group_versions(list_documents(repository, "HEAD")).values()
+    history = follow((Directory(repository, "HEAD"), versions))
+    assert [edit.split()[0] for edit in history.edits] == [
+        "fixed",
+        "renamed",
+        "workflow",
+        "override",
+    ]
+    [step] = history.steps
+    assert (step.faults, step.decisions, step.level) == ([], [], "minor")
+
+
+def test_only_the_first_documents_of_the_random_order_are_a_sample() -> None:
+    documents = [DirectoryDocument(name, "1", name, 1) for name in "abc"]
+    assert describe_extent(documents, {"a", "b", "c"}) == "3 of 3 documents"
+    assert describe_extent(documents, {"a", "b"}) == "2 of 3 documents, a random sample"
+    assert describe_extent(documents, {"a", "c"}) == "2 of 3 documents, not a random sample"
+
+
+def test_the_table_misses_its_goals_where_a_suite_fails() -> None:
+    result = {
+        "path": "a",
+        "outcome": "served",
+        "operations": 10,
+        "served": 10,
+        "skipped": {},
+        "passed": 5,
+        "failed": 0,
+        "untested": 0,
+        "faults": [],
+        "cpu": {"import": 0.4, "generate": 1.0, "test": 2.0},
+        "megabytes": {"generate": 50},
+    }
+    assert make_table([result])[1]
+    text, is_reached = make_table([{**result, "failed": 1, "faults": ["a test"]}])
+    assert not is_reached
+    assert "| suites green | 0 (0.00%) | 99.5% | **missed** |" in text
+    assert "a: served: a test" in text
+    assert not make_table([{**result, "served": 9}])[1]
+    assert not make_table([{**result, "megabytes": {"generate": 700}}])[1]
+    assert not make_table([result, {**result, "outcome": "crashed"}])[1]
+
+
+def test_operations_are_planned_without_a_server(repository: Path) -> None:
+    [document] = choose_newest(list_documents(repository, "HEAD"))
+    planned = plan_document((Directory(repository, "HEAD"), document))
+    assert (planned.outcome, planned.operations, planned.served) == ("planned", 4, 4)
+    refused = {**asdict(planned), "path": "b", "outcome": "refused", "reasons": ["no: reason"]}
+    text = make_planning_table([{**asdict(planned), "path": "a"}, refused])
+    assert "| documents refused | 1 |" in text
+    assert "b: refused, skipped {}\n    no: reason" in text
