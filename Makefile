@@ -34,7 +34,7 @@ OAUTH_PACKAGES := oidc-provider@9.13.3 \
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test test-fast static bench bench-compare bench-instructions bench-million bench-capacity bench-results bench-telemetry fuzz kills task-kills load validate-selftest audit-selftest validate-agreement validate-servers image peers wheelhouse pythons corpus corpus-compare corpus-paging directory directory-planning histories lint-corpus suites judges ranking lexicon text-signals annotations tools-before-after proposals docs update-docs update-examples clean
+.PHONY: help demo test test-fast static bench bench-compare bench-instructions bench-million bench-capacity bench-results bench-telemetry fuzz properties kills task-kills load validate-selftest audit-selftest validate-agreement validate-servers image peers wheelhouse pythons corpus corpus-compare corpus-paging directory directory-planning histories lint-corpus suites judges ranking lexicon text-signals annotations tools-before-after proposals docs update-docs update-examples clean
 .DELETE_ON_ERROR:
 
 help:
@@ -43,6 +43,7 @@ help:
 	@echo 'make test-fast        format, lint, strict types and the tests of modules'
 	@echo 'make bench            server CPU per call, as ratios to the common SDKs'
 	@echo 'make fuzz             random frames, API responses and documents for an hour; a table'
+	@echo 'make properties       the tests of properties with random examples, others in each run'
 	@echo 'make bench-compare BASE=FOLDER  server CPU per call beside that of another source tree'
 	@echo 'make bench-instructions BASE=FOLDER  instructions per call beside those of another source tree (valgrind)'
 	@echo 'make bench-million    a million calls over stdio and HTTP: memory, CPU, latencies'
@@ -112,6 +113,10 @@ FUZZ_SECONDS ?= 3600
 FUZZ_SEED ?= 1
 fuzz: $(TEST_TOOLS)
 	@nice $(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_TARGETS)
+
+# Other examples than those of `make test`, and others in each run; failing ones are kept in .hypothesis/.
+properties: $(TEST_TOOLS)
+	@$(BIN)/python -m pytest -q -n 2 --hypothesis-profile random $$(grep -rl --include='test_*.py' hypothesis tests)
 
 # Needs valkey-server or redis-server.
 LOAD_SECONDS ?= 1800
