@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.support.paths import REPOSITORY
@@ -12,19 +13,27 @@ from tests.support.paths import REPOSITORY
 
 @dataclass(frozen=True, slots=True)
 class SourceModule:
-    """One module: its dotted name, its file, and its syntax tree."""
+    """One module: its dotted name and its file.
+
+    Its syntax tree is not stored: those of all modules take 200 MB.
+    """
 
     name: str
     path: Path
-    tree: ast.Module
     is_package: bool
 
-    def imported(self, *, at_import_time: bool = False) -> set[str]:
-        """Give the dotted names that the module imports, `from a import b` as both `a` and `a.b`.
+    def parse(self) -> ast.Module:
+        """Return the syntax tree of the module."""
+        return ast.parse(self.path.read_bytes())
+
+    @cache  # noqa: B019  (a module is one of those that `modules` returns, which live as long)
+    def imported(self, *, at_import_time: bool = False) -> frozenset[str]:
+        """Return the names that the module imports, `from a import b` as both `a` and `a.b`.
 
         With `at_import_time`, leaves out what is imported inside functions or for types alone.
         """
-        nodes = _run_at_import(self.tree) if at_import_time else ast.walk(self.tree)
+        tree = self.parse()
+        nodes = _run_at_import(tree) if at_import_time else ast.walk(tree)
         names: set[str] = set()
         for node in nodes:
             if isinstance(node, ast.Import):
@@ -33,7 +42,7 @@ class SourceModule:
                 module = self._absolute(node)
                 names.add(module)
                 names.update(f"{module}.{alias.name}" for alias in node.names)
-        return names
+        return frozenset(names)
 
     def _absolute(self, node: ast.ImportFrom) -> str:
         if not node.level:
@@ -53,15 +62,16 @@ def _run_at_import(node: ast.AST) -> Iterator[ast.AST]:
         yield from _run_at_import(child)
 
 
-def modules(package: str = "mcpgen") -> list[SourceModule]:
-    """Read every module of `package`, by name."""
+@cache
+def modules(package: str = "mcpgen") -> tuple[SourceModule, ...]:
+    """Find every module of `package`, by name."""
     found = []
     for path in sorted((REPOSITORY / package.replace(".", "/")).rglob("*.py")):
         parts = path.relative_to(REPOSITORY).with_suffix("").parts
         is_package = parts[-1] == "__init__"
         name = ".".join(parts[:-1] if is_package else parts)
-        found.append(SourceModule(name, path, ast.parse(path.read_bytes()), is_package))
-    return found
+        found.append(SourceModule(name, path, is_package))
+    return tuple(found)
 
 
 def layer(module: str) -> str:

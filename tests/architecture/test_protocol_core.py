@@ -27,7 +27,7 @@ def test_a_protocol_core_module_imports_only_pure_modules(module: SourceModule) 
 
 @pytest.mark.parametrize("module", CORE, ids=lambda module: module.name)
 def test_a_protocol_core_module_has_no_async_code_and_no_io(module: SourceModule) -> None:
-    for node in ast.walk(module.tree):
+    for node in ast.walk(module.parse()):
         assert not isinstance(node, ASYNC), f"line {node.lineno}"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             assert node.func.id not in {"open", "print", "input"}, f"line {node.lineno}"

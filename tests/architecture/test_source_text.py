@@ -41,7 +41,7 @@ def test_broad_except_clauses_occur_only_in_the_listed_functions() -> None:
     found = {
         (module.name, function.name)
         for module in MODULES
-        for function in ast.walk(module.tree)
+        for function in ast.walk(module.parse())
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)
         if isinstance(node, ast.ExceptHandler) and is_broad(node.type) and not raises_again(node)
