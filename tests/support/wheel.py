@@ -22,9 +22,10 @@ from tests.support.running_server import installed
 
 WAIT_SECONDS = 900
 WHEELHOUSE = CACHE / "wheelhouse"
+UV = CACHE / "peers" / "uv-0.13.9" / "bin" / "uv"
 _BUILT_FROM = ("LICENSE", "README.md", "mcpgen", "pyproject.toml", "templates")
 # Settings of the machine that runs the tests: its index, its interpreter, its environment.
-_NOT_INHERITED = ("PIP_", "PYTEST_", "PYTHON", "VIRTUAL_ENV")
+_NOT_INHERITED = ("PIP_", "PYTEST_", "PYTHON", "UV_", "VIRTUAL_ENV")
 
 
 @functools.cache
@@ -67,6 +68,29 @@ def make_environment(directory: Path, *requirements: str, offers_mcpgen: bool = 
     scripts = new_environment(directory)
     offered = (f"--find-links={mcpgen_wheel().parent}",) if offers_mcpgen else ()
     run(*pip_command(scripts), "install", *offered, *requirements)
+    return scripts
+
+
+def make_environment_with_uv(directory: Path, cache: Path, *requirements: str) -> Path:
+    """Make the same environment with uv; return the folder of programs.
+
+    `cache` is the folder of uv's cache. Projects are built as pip builds them: in an environment
+    with nothing but what they require for it.
+    """
+    uv = str(installed(UV, "peers"))
+    wheelhouse = installed(WHEELHOUSE / "filled", "wheelhouse").parent
+    settings = {
+        "UV_CACHE_DIR": str(cache),
+        "UV_FIND_LINKS": f"{wheelhouse},{mcpgen_wheel().parent}",
+        "UV_NO_CONFIG": "1",
+        "UV_NO_INDEX": "1",
+        "UV_OFFLINE": "1",
+        "UV_PYTHON_DOWNLOADS": "never",
+    }
+    scripts = new_environment(directory)
+    python = str(scripts / "python")
+    environment = shell_variables(scripts) | settings
+    run(uv, "pip", "install", "--quiet", "--python", python, *requirements, env=environment)
     return scripts
 
 
