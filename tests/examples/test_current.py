@@ -141,9 +141,7 @@ def test_the_committed_server_passes_strict_types(name: str, mypy_cache: Path) -
     [
         pytest.param(("ruff", "format", "--check", "--no-cache", "."), id="format"),
         pytest.param(("ruff", "check", "--no-cache", "."), id="lint"),
-        # All but the one test that is for an installed server.
-        pytest.param(("pytest", "-q", "-p", "no:cacheprovider", "-k", "not installed"), id="tests"),
-    ],
+    ],  # its own tests run in `test_installed`
 )
 def test_the_committed_server_passes_its_checks(name: str, command: tuple[str, ...]) -> None:
     done = run_in(EXAMPLES / f"{name}-mcp", *command)
