@@ -82,6 +82,9 @@ help:
 demo: $(INSTALLED)
 	@$(BIN)/python -m tests.examples.demo
 
+# With it, which containers often set, every process of the tests would compile what it imports.
+test test-fast: export PYTHONDONTWRITEBYTECODE :=
+
 test: static $(WHEELHOUSE) $(NODE_TOOLS) $(OAUTH_TOOLS) $(CLIENTS) $(TOOLS)
 	@echo '== tests'
 	@PATH="$(CURDIR)/.cache/node/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -n 2 --dist worksteal
@@ -97,7 +100,7 @@ static: $(TEST_TOOLS)
 	@echo '== lint'
 	@$(BIN)/ruff check .
 	@echo '== types'
-	@$(BIN)/mypy
+	@$(BIN)/mypy --num-workers 2
 
 bench: $(INSTALLED) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/installed.txt
 	-@$(BIN)/python tests/benchmarks/run.py
