@@ -78,7 +78,7 @@ def decide_hints(operation: Operation, *, is_trusted: bool) -> Decision:
     raised = find_danger(found)
     facts = {
         "raised": raised,
-        "lowered": _find_harmless(found, kind, raised) if is_trusted else None,
+        "lowered": _find_harmless(operation, found, raised) if is_trusted else None,
         "repeats": next((it for it in found if it.is_certain and it.verb in EACH_TIME), None),
     }
     decision = Decision()
@@ -131,19 +131,33 @@ def _agree(one: Evidence, other: Evidence) -> bool:
 
 
 def _find_harmless(
-    found: Sequence[Evidence], kind: str, raised: Evidence | None
+    operation: Operation, found: Sequence[Evidence], raised: Evidence | None
 ) -> Evidence | None:
-    """Return the evidence that a call only looks or adds; None if anything says more."""
+    """Return the evidence that a call only looks or adds; None if anything says more.
+
+    A GET needs as much evidence of an addition as in a document that is not trusted, and prose
+    alone does not turn a request that makes something into one that looks ("Render it again").
+    """
+    kind = _classify_method(operation.method)
+    if kind == "safe" and raised is None:
+        return None
     certain = [it for it in found if it.is_certain or it.is_first]
     worst = max((it.worst for it in certain), default=Deed.LOOK)
     if raised is not None:
         worst = max(worst, raised.deed)
-    if worst is Deed.LOOK and kind != "safe":
-        return next(iter(certain), None)
+    if worst is Deed.LOOK:
+        looks = next(iter(certain), None)
+        return None if looks and looks.is_prose and _makes_something(operation) else looks
     if worst is Deed.ADD:
         of_kind = (it for it in certain if it.deed is Deed.ADD)
         return next((it for it in of_kind if kind != "put" or it.verb in ATTACHING), None)
     return None
+
+
+def _makes_something(operation: Operation) -> bool:
+    """Return whether success is always 201 or 202 (RFC 9110, section 15.3)."""
+    successes = {it.status for it in operation.responses if it.status.startswith("2")}
+    return bool(successes) and successes <= {"201", "202"}
 
 
 def plan_annotations(decision: Decision, title: str, entry: OperationEntry) -> JsonObject:

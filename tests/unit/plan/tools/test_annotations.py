@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.ir.api import Operation
@@ -95,6 +96,8 @@ def test_texts_make_a_tool_more_dangerous(
         (("POST", "/chat.postMessage", "chat_postMessage"), ADDS, "own-adds"),
         (("PATCH", "/pets/{id}/tags", "addTags"), ADDS, "own-adds"),
         (("GET", "/pets/create", "createPet"), ADDS, "own-adds"),
+        (("GET", "/jobs/{id}/events", "watchJob", "Follow the events of a job"), READS,
+         "method-safe"),
         # Anything that says more is believed.
         (("PUT", "/pets/{id}", "createPet"), REPLACES, "method-put"),
         (("POST", "/pets", "addOrUpdatePet"), DANGEROUS, "method-other"),
@@ -114,6 +117,19 @@ def test_texts_of_the_owner_are_believed(
     said: tuple[str, ...], hints: tuple[bool, bool, bool], rule: str
 ) -> None:
     assert decide(*said, is_trusted=True) == (hints, rule)
+
+
+@pytest.mark.parametrize(
+    ("status", "operation_id", "hints"),
+    [("200", "frame", READS), ("202", "frame", DANGEROUS), ("201", "frame", DANGEROUS),
+     ("202", "searchFrames", READS)],
+)  # fmt: skip
+def test_prose_does_not_make_a_request_look_that_makes_something(
+    status: str, operation_id: str, hints: tuple[bool, bool, bool]
+) -> None:
+    said = make_operation("POST", "/frames/{id}", operation_id, "Render a frame again")
+    answered = replace(said, responses=(replace(said.responses[0], status=status),))
+    assert values(decide_hints(answered, is_trusted=True)) == hints
 
 
 WORDS = st.lists(st.sampled_from([*sorted(DEEDS), *ASKING, "pet", "or", "to", "the"]), max_size=4)
