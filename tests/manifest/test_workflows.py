@@ -288,26 +288,31 @@ def test_eject_copies_the_steps_of_a_workflow_into_a_handler(project: Path) -> N
     assert talk.sent == ["GET /books", "POST /carts", "POST /orders"]
 
 
-def test_a_text_response_is_an_output_in_the_generated_tests(tmp_path: Path) -> None:
-    manifest = """
-server: {name: notes}
+@pytest.mark.parametrize(
+    ("media_type", "kind"), [("application/xml", str), ("application/jsonl", list)]
+)
+def test_what_is_not_one_json_value_is_an_output_in_the_generated_tests(
+    tmp_path: Path, media_type: str, kind: type
+) -> None:
+    manifest = f"""
+server: {{name: notes}}
 sources: []
 tools:
   read_note:
     method: GET
     url: https://notes.example/latest
     description: Read the latest note of the team.
-    media_type: application/xml
+    media_type: {media_type}
 workflows:
   quote_note:
     description: Quote the latest note of the team.
     steps:
-      - {id: read, operation: read_note, outputs: {note: $response.body}}
-    output: {note: $steps.read.outputs.note}
+      - {{id: read, operation: read_note, outputs: {{note: $response.body}}}}
+    output: {{note: $steps.read.outputs.note}}
 """
     project = tmp_path / "notes-mcp"
     (tmp_path / "mcpgen.yaml").write_text(manifest)
     assert run(["new", str(tmp_path / "mcpgen.yaml"), str(project), "--defaults", "-q"]) == 0
     [case] = json.loads((project / "tests/generated/workflows.json").read_text())
-    assert isinstance(case["result"]["note"], str)
+    assert isinstance(case["result"]["note"], kind)
     assert run(["test", str(project), "-q"]) == 0

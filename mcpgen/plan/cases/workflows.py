@@ -5,6 +5,7 @@ Computed from the plan alone, independently of the generated code.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -15,7 +16,7 @@ from msgspec import UNSET, Struct
 
 from mcpgen.absent import ABSENT
 from mcpgen.diagnostics import Problems
-from mcpgen.ir.api import Operation
+from mcpgen.ir.api import MediaType, Operation
 from mcpgen.ir.tool_plan import ServerPlan, StepPlan, ToolPlan, WorkflowPlan
 from mcpgen.ir.workflow import (
     Action,
@@ -39,7 +40,7 @@ from mcpgen.plan.arguments.input_refs import INPUT, compose_body
 from mcpgen.plan.arguments.media_types import Kind, classify_media_type, is_json
 from mcpgen.plan.cases.calls import PLACES, SettingSamples, choose_requirement, get_schema
 from mcpgen.plan.cases.entries import GIVE_EXAMPLE
-from mcpgen.text.media_types import essence_of
+from mcpgen.text.media_types import JSON_LINES, essence_of
 
 
 class Fault(Struct, frozen=True):
@@ -122,7 +123,7 @@ class Course:
             if is_error:
                 self.faults += 1
                 reply = {"status": self.fault.status, "body": {}}
-            answer = reply.get("body", reply.get("text"))
+            answer = _decode_reply(reply)
             self._answers[step.id] = [answer]  # criteria apply to this run only
             self._statuses[step.id] = reply["status"]
             is_expected = all(self.holds(each.condition) for each in step.criteria)
@@ -336,11 +337,20 @@ class _Making:
                         else self._answered.sample(schema, wish)
                     )
                     return {"status": status, "body": body}
+            for media_type in response.content:
+                if essence_of(media_type.media_type) in JSON_LINES:
+                    return {"status": status, **self._sample_lines(media_type, wish)}
             texts = (it.media_type for it in response.content if _is_one_text(it.media_type))
             if name := next(texts, ""):
                 return {"status": status, "headers": {"Content-Type": name}, "text": _SAMPLE_TEXT}
             return {"status": status}
         return {"status": 200}
+
+    def _sample_lines(self, described: MediaType, wish: Which) -> JsonObject:
+        """Return a reply of two lines of JSON."""
+        schema = described.schema if described.item_schema is None else described.item_schema
+        line = json.dumps(self._answered.sample(True if schema is None else schema, wish))
+        return {"headers": {"Content-Type": described.media_type}, "text": f"{line}\n" * 2}
 
     def _sample_inputs(self, workflow: WorkflowPlan, wish: Which) -> JsonObject:
         """Return a value for each input that the operations accept too."""
@@ -378,6 +388,13 @@ class _Making:
             arguments = tool.flat_body.drop_empty(arguments)
         request = _build_request(tool, arguments, self._settings)
         return {"operation": tool.operation.key, **request}
+
+
+def _decode_reply(reply: JsonObject) -> JsonValue:
+    """Return the result of a step that gets this reply."""
+    if essence_of(reply.get("headers", {}).get("Content-Type", "")) in JSON_LINES:
+        return [json.loads(line) for line in reply["text"].splitlines()]
+    return reply.get("body", reply.get("text"))
 
 
 def _is_one_text(media_type: str) -> bool:
