@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -12,7 +13,7 @@ from mcpgen.contract.flat_bodies import FlatBody
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.references import find_reference
-from mcpgen.jsonschema.samples import CannotSampleError
+from mcpgen.jsonschema.samples import CannotSampleError, Samples
 from mcpgen.jsonschema.schemas import find_json_type
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.overrides import make_members_optional
@@ -22,8 +23,10 @@ from mcpgen.plan.cases.travelling import travels
 from mcpgen.text.json_pointer import json_pointer, pointer_tokens
 
 _MAX_DEPTH = 6
+_NONE: frozenset[str] = frozenset()
 _LONGEST_TEXT = 2000
 _MOST_ITEMS = 200
+_MOST_CHOICES = 4
 _UNKNOWN = "no_such_member"
 _OF_EACH_TYPE: tuple[JsonValue, ...] = ({"no": "such"}, "no such", 0.5, True, [["no"]], None)
 _NOT_MATCHING = ("", "!", "~ ~", "a", "0", "-", "\u00e9\u00e9\u00e9", "A1 b2 C3 d4 E5 f6 G7 h8")
@@ -36,9 +39,16 @@ _RULES_OF_TYPES = (
 )
 
 
-_Violation: TypeAlias = tuple[str, str, JsonValue]
-"""The JSON Pointer of a location inside a value ("" for all of it), the keyword that is violated
-there, and the value that violates it."""
+class Rule(NamedTuple):
+    """A rule of a schema that values can violate."""
+
+    place: str  # JSON Pointer of a location inside a value; "" for all of it
+    keyword: str
+    choice: str  # which alternative has the rule, if it is not the one that the value fits
+
+
+_Violation: TypeAlias = tuple[Rule, JsonValue]
+"""A rule, and a value that violates it."""
 _Put = Callable[[JsonValue], JsonValue]
 """A function that returns the whole value with another one at a location."""
 
@@ -46,8 +56,9 @@ _Put = Callable[[JsonValue], JsonValue]
 class Violations:
     """Generation of values that violate the rules of schemas."""
 
-    def __init__(self, shapes: Shapes) -> None:
+    def __init__(self, shapes: Shapes, samples: Samples) -> None:
         self._shapes = shapes
+        self._samples = samples
 
     def of(self, schema: JsonSchema, value: JsonValue) -> Iterator[_Violation]:
         """Yield values that violate each rule that applies to `value`, the outer rules first.
@@ -56,42 +67,61 @@ class Violations:
         them, and there are several attempts for some rules. A definition is entered once on the
         way to a location, so that recursion ends.
         """
-        yield from self._iterate_violations(schema, value, "", lambda new: new, frozenset())
+        yield from self._iterate_violations(schema, value, Rule("", "", ""), lambda it: it, _NONE)
 
     def _iterate_violations(
-        self, schema: JsonSchema, value: JsonValue, place: str, put: _Put, inside: frozenset[str]
+        self, schema: JsonSchema, value: JsonValue, at: Rule, put: _Put, inside: frozenset[str]
     ) -> Iterator[_Violation]:
+        place = at.place
         name = find_reference(schema)
         if name in inside or place.count("/") > _MAX_DEPTH:
             return
         inside |= {name} if name else set()
         keywords = self._shapes.of(schema).keywords
         for rule, broken in _iterate_breaking(keywords, value):
-            yield place, rule, put(broken)
+            yield at._replace(keyword=rule), put(broken)
         if isinstance(value, dict):
-            yield from self._iterate_member_violations(keywords, value, place, put, inside)
+            yield from self._iterate_member_violations(keywords, value, at, put, inside)
         if isinstance(value, list) and value and "items" in keywords:
             items = keywords["items"]
-            at_first = f"{place}/0"
+            at_first = at._replace(place=f"{place}/0")
             rest = value[1:]
             yield from self._iterate_violations(
                 items, value[0], at_first, lambda new: put([new, *rest]), inside
             )
 
-    def _iterate_member_violations(
-        self, keywords: JsonObject, value: JsonObject, place: str, put: _Put, inside: frozenset[str]
+        yield from self._iterate_choices(keywords, value, at, put, inside)
+
+    def _iterate_choices(
+        self, keywords: JsonObject, value: JsonValue, at: Rule, put: _Put, inside: frozenset[str]
     ) -> Iterator[_Violation]:
+        """Yield the violations of each alternative: of `value` if it fits, else of a sample."""
+        choices = keywords.get("oneOf") or keywords.get("anyOf") or []
+        for number, choice in enumerate(choices[:_MOST_CHOICES], 1):
+            if self._samples.checker(choice)(value):
+                yield from self._iterate_violations(choice, value, at, put, inside)
+            elif "properties" in self._shapes.of(choice).keywords:
+                with suppress(CannotSampleError):
+                    other = self._samples.sample(choice, "largest")
+                    named = at._replace(choice=f"{at.choice}/{number}")
+                    yield from self._iterate_violations(choice, other, named, put, inside)
+
+    def _iterate_member_violations(
+        self, keywords: JsonObject, value: JsonObject, at: Rule, put: _Put, inside: frozenset[str]
+    ) -> Iterator[_Violation]:
+        place = at.place
         for name in keywords.get("required", ()):
             if name in value:
                 left = {key: member for key, member in value.items() if key != name}
-                yield place + json_pointer((name,)), "required", put(left)
+                member = at._replace(place=place + json_pointer((name,)), keyword="required")
+                yield member, put(left)
         properties = keywords.get("properties", {})
         for name in sorted(value.keys() & properties.keys()):
 
             def put_member(new: JsonValue, name: str = name) -> JsonValue:
                 return put({**value, name: new})
 
-            at_member = place + json_pointer((name,))
+            at_member = at._replace(place=place + json_pointer((name,)))
             yield from self._iterate_violations(
                 properties[name], value[name], at_member, put_member, inside
             )
@@ -151,11 +181,13 @@ def _add_items(limit: int, value: list[JsonValue], _: JsonObject) -> list[JsonVa
     return [[*value, *([value[-1]] * (int(limit) + 1 - len(value)))]]
 
 
-def _add_members(limit: int, value: JsonObject, _: JsonObject) -> list[JsonValue]:
+def _add_members(limit: int, value: JsonObject, keywords: JsonObject) -> list[JsonValue]:
     missing = int(limit) + 1 - len(value)
     if missing > _MOST_ITEMS:
         return []
-    return [{**value, **{f"{_UNKNOWN}{number}": 1 for number in range(missing)}}]
+    declared = keywords.get("properties", {})
+    like = next((member for name, member in value.items() if name not in declared), 1)
+    return [{**value, **{f"{_UNKNOWN}{number}": like for number in range(missing)}}]
 
 
 def _drop_members(limit: int, value: JsonObject, _: JsonObject) -> list[JsonValue]:
@@ -195,7 +227,7 @@ class Refusals:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._shapes = calls.shapes
-        self._violations = Violations(calls.shapes)
+        self._violations = Violations(calls.shapes, calls.sent)
 
     def of(
         self, tool: ToolPlan, smallest: Call, fullest: Call
@@ -245,15 +277,16 @@ class Refusals:
         self, tool: ToolPlan, given: _Given, unbroken: list[str]
     ) -> Iterator[JsonObject]:
         broken = self._find_breaking_values(tool, given)
-        for (place, rule), value in broken.items():
+        for rule, value in broken.items():
+            named = f"`/{given.name}{rule.place}`"
             if value is not UNSET:
                 yield {
-                    "what": f"`/{given.name}{place}` breaks `{rule}`",
+                    "what": f"{named} breaks {_describe(rule)}",
                     "arguments": {given.name: self._calls.rename_members(tool, given.name, value)},
                     "says": f"/{given.name}",
                 }
-            elif rule not in _NEVER_REFUSED:
-                unbroken.append(f"`{rule}` of `/{given.name}{place}`")
+            elif rule.keyword not in _NEVER_REFUSED:
+                unbroken.append(f"{_describe(rule)} of {named}")
 
     def _iterate_refused_members(
         self, tool: ToolPlan, given: _Given, smallest: Call, unbroken: list[str]
@@ -262,11 +295,12 @@ class Refusals:
         flat = tool.flat_body
         if flat is None:
             return
-        for (place, rule), value in self._find_breaking_values(tool, given).items():
-            path = _locate_member(tool, flat, place)
+        for rule, value in self._find_breaking_values(tool, given).items():
+            path = _locate_member(tool, flat, rule.place)
             named = f"`{json_pointer(path)}`" if path else _WHOLE_BODY
             if value is UNSET:
-                unbroken += [f"`{rule}` of {named}"] if rule not in _NEVER_REFUSED else []
+                if rule.keyword not in _NEVER_REFUSED:
+                    unbroken.append(f"{_describe(rule)} of {named}")
                 continue
             try:
                 call = Call(self._calls.spread_body(tool, value), {"body": value})
@@ -274,25 +308,27 @@ class Refusals:
                 continue
             if not (call.arguments or flat.required):
                 continue  # no body is sent then
-            entry: JsonObject = {"what": f"{named} breaks `{rule}`", "arguments": call.arguments}
+            entry: JsonObject = {
+                "what": f"{named} breaks {_describe(rule)}",
+                "arguments": call.arguments,
+            }
             if left_out := call.leave_out(tool, smallest):
                 entry["without"] = left_out
             yield {**entry, "says": json_pointer(path[:1]) or _WHOLE_BODY}
 
     def _find_breaking_values(
         self, tool: ToolPlan, given: _Given
-    ) -> dict[tuple[str, str], JsonValue | UnsetType]:
-        """Return an invalid value for each rule, by location and keyword, or UNSET.
+    ) -> dict[Rule, JsonValue | UnsetType]:
+        """Return an invalid value for each rule, or UNSET.
 
         Values that the parameter can carry take priority over those that it cannot.
         """
         fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
         fitting = [self._calls.sent.checker(schema) for schema in given.schemas]
-        broken: dict[tuple[str, str], JsonValue | UnsetType] = {}
-        settled: set[tuple[str, str]] = set()
-        for place, keyword, value in self._violations.of(given.schemas[0], given.value):
-            rule = (place, keyword)
-            member = place.removeprefix("/").partition("/")[0]
+        broken: dict[Rule, JsonValue | UnsetType] = {}
+        settled: set[Rule] = set()
+        for rule, value in self._violations.of(given.schemas[0], given.value):
+            member = rule.place.removeprefix("/").partition("/")[0]
             if rule in settled or (given.name == "body" and member in fixed):
                 continue
             before = broken.setdefault(rule, UNSET)
@@ -304,6 +340,11 @@ class Refusals:
                 continue
             broken[rule] = _drop_fixed(value, fixed, given.name)
         return broken
+
+
+def _describe(rule: Rule) -> str:
+    """Return the keyword of a rule, with the alternative that has it."""
+    return f"`{rule.keyword}`" + (f" of choice {rule.choice[1:]}" if rule.choice else "")
 
 
 def _locate_member(tool: ToolPlan, flat: FlatBody, place: str) -> tuple[str | int, ...]:

@@ -66,6 +66,36 @@ def test_keywords_inside_a_recursive_body_are_violated_by_one_case(tmp_path: Pat
     assert found["call: `body` is missing"].arguments == {}
 
 
+def test_each_choice_of_a_body_is_violated(tmp_path: Path) -> None:
+    def choice(kind: str, **members: Any) -> dict[str, Any]:
+        properties = {"kind": {"const": kind}, **members}
+        return {"type": "object", "required": [*properties], "properties": properties}
+
+    frames, until = {"type": "integer", "minimum": 1}, {"type": "number", "maximum": 90}
+    shape = {"oneOf": [choice("render", frames=frames), choice("cut", until=until)]}
+    content = {"application/json": {"schema": {"type": "object", "properties": {"task": shape}}}}
+    found = cases(tmp_path, {"requestBody": {"required": True, "content": content}})
+
+    def sent(name: str) -> dict[str, Any]:
+        return dict(found[f"call: `/body/task{name}"].arguments["body"]["task"])
+
+    assert sent("/until` breaks `maximum`")["until"] == 91
+    assert sent("/kind` breaks `enum`")["kind"] == "no such value"
+    assert "until" not in sent("/until` breaks `required`")
+    assert sent("/frames` breaks `minimum` of choice 1") == {"kind": "render", "frames": 0}
+    assert sent("/kind` breaks `enum` of choice 1")["kind"] == "no such value"
+
+
+def test_too_many_members_are_valid_ones(tmp_path: Path) -> None:
+    labels = {"type": "object", "maxProperties": 2, "additionalProperties": {"type": "string"}}
+    content = {"application/json": {"schema": labels}}
+    found = cases(tmp_path, {"requestBody": {"required": True, "content": content}})
+
+    spoilt = found["call: `/body` breaks `maxProperties`"].arguments["body"]
+    assert len(spoilt) == 3
+    assert {type(value) for value in spoilt.values()} == {str}
+
+
 def test_a_keyword_that_cannot_be_violated_is_reported(tmp_path: Path) -> None:
     problems = Problems()
     long = query("q", {"type": "string", "maxLength": 100_000})
