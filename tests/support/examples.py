@@ -1,7 +1,8 @@
 """The servers in generated_examples/, and what each is made from.
 
 `specs/<name>.yaml` is the document of a server, if it has one; `specs/<name>/` has what a person
-decided about it (`mcpgen.yaml`, overlays), copied into the project. Handlers, skills, and tests and
+decided about it (`mcpgen.yaml`, overlays), copied into the project, and `specs/<name>.md` what
+its README says to users of the API, before the installation. Handlers, skills, and tests and
 tasks of a person's own are written where they are committed, and stay; so does the evidence of the
 tests, which is found anew where it no longer holds.
 """
@@ -39,6 +40,7 @@ NAMES = (
     "n8n",
     "payroll-internal",  # in a private network, with client certificates
     "petstore",
+    "renderfarm",  # of jobs that take hours, and streams
     "reonomy",
     "search-console",
     "stockroom",  # Swagger 2.0, of XML
@@ -48,6 +50,7 @@ NAMES = (
     "twilio",
     "weather",  # of tools that its manifest declares, too
 )
+INSTALLATION = "## Install it\n"
 BY_HAND = ("everything",)  # made by `mcpgen new --empty`; their handlers are written, and stay
 
 
@@ -73,11 +76,21 @@ def make(name: str, directory: Path, kept: Mapping[str, bytes]) -> None:
             continue
         (directory / path).parent.mkdir(parents=True, exist_ok=True)
         (directory / path).write_bytes(content)
+    write_guide(name, directory / "README.md")
     bring_up_to_date(directory)
     if TASKS_FILE not in kept:  # those that `new` made do not know the manifest
         (directory / TASKS_FILE).unlink(missing_ok=True)
         run(["eval", str(directory), "--init", "-q"])
     show_figures(directory)
+
+
+def write_guide(name: str, readme: Path) -> None:
+    """Insert `specs/<name>.md` into the README as its owner would, if there is such a file."""
+    guide = SPECS / f"{name}.md"
+    if guide.exists():
+        text = readme.read_text()
+        assert text.count(INSTALLATION) == 1
+        readme.write_text(text.replace(INSTALLATION, f"{guide.read_text()}\n{INSTALLATION}"))
 
 
 def not_generated(name: str) -> dict[str, bytes]:
