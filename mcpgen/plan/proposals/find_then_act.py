@@ -105,11 +105,8 @@ class _Proposing:
         is_known = by.wire_name.lower() in found.others  # else it may name the owner of the list
         if found.member == by.wire_name or not (is_known or by.wire_name.lower() in _VAGUE):
             return None  # who can search for the identifier needs no search
-        shared = {
-            it.name
-            for it in finds.arguments
-            if it.location == "path" and any(other.name == it.name for other in acts.arguments)
-        }
+        taken = {it.name for it in acts.arguments}
+        shared = [it.name for it in finds.arguments if it.location == "path" and it.name in taken]
         if any(it.required and it.name not in {by.name, *shared} for it in finds.arguments):
             return None
         given = {by.name: f"$inputs.{by.name}", **{name: f"$inputs.{name}" for name in shared}}

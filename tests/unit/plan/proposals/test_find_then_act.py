@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -22,6 +23,10 @@ def path_parameter(name: str, type: str = "integer") -> dict[str, Any]:
     return {"name": name, "in": "path", "required": True, "schema": {"type": type}}
 
 
+def list_names_in(path: str) -> list[str]:
+    return re.findall(r"\{(\w+)\}", path)
+
+
 def find(
     make: Any,
     *,
@@ -36,10 +41,10 @@ def find(
     root = make.document()
     of_list = [
         {"name": query, "in": "query", "schema": {"type": "string"}},
-        *([path_parameter("shop", "string")] if "{shop}" in list_path else []),
+        *(path_parameter(name, "string") for name in list_names_in(list_path)),
     ]
     of_item = [path_parameter("labelId", id_type)]
-    of_item += [path_parameter("shop", "string")] if "{shop}" in path else []
+    of_item += [path_parameter(it, "string") for it in list_names_in(path) if it != "labelId"]
     item: dict[str, Any] = {
         "operationId": "changeLabel",
         "summary": "Change a label",
@@ -87,6 +92,13 @@ def test_items_are_found_in_a_member_and_below_a_parent(make: Any) -> None:
     assert search["outputs"]["id"] == "$response.body#/data/0/id"
     assert search["arguments"]["shop"] == act["arguments"].get("shop", "$inputs.shop")
     assert "shop" in found.entry["inputs"]["required"]
+
+
+def test_arguments_have_the_order_of_the_path(make: Any) -> None:
+    names = ["owner", "shop", "area", "floor", "row", "box"]
+    path = "".join(f"/{name}s/{{{name}}}" for name in names) + "/labels"
+    (found,) = find(make, list_path=path, path=f"{path}/{{labelId}}")
+    assert list(found.entry["steps"][0]["arguments"]) == ["name", *names]
 
 
 @pytest.mark.parametrize(
