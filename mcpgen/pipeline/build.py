@@ -309,8 +309,9 @@ def _decide_credentials(
     if found:
         # Without a user who decides, only what the document leaves no doubt about is active.
         found = tuple(map(first.decide, found)) if first.decide else found
-        api, policy = credentials.with_credentials(api, policy, found, problems)
-        plan = plan_server(api, policy, problems, progress, strict=inputs.options.strict)
+        if any(it.is_certain for it in found):  # otherwise the manifest has only comments
+            api, policy = credentials.with_credentials(api, policy, found, problems)
+            plan = plan_server(api, policy, problems, progress, strict=inputs.options.strict)
         credentials.report_decided(found, plan, problems)
     plan = credentials.with_confirmed(plan, first.confirmed_origins, first.confirm, problems)
     if problems.has_errors:

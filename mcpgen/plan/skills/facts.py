@@ -79,6 +79,25 @@ class ToolFacts:
         return tuple(sorted(found, key=lambda it: (-len(it.users), it.argument, it.lists)))
 
     @cached_property
+    def lists(self) -> frozenset[str]:
+        """The tools that list what an identifier stands for."""
+        return frozenset(name for it in self.identifiers for name in it.lists)
+
+    @cached_property
+    def creators(self) -> frozenset[str]:
+        """The tools that create what an identifier stands for."""
+        return frozenset(name for it in self.identifiers for name in it.creators)
+
+    @cached_property
+    def _takers(self) -> Mapping[str, Sequence[ToolPlan]]:
+        """The tools by the names of the values that they take."""
+        takers: dict[str, list[ToolPlan]] = {}
+        for tool in self.tools.values():
+            for name in _list_taken_values(tool):
+                takers.setdefault(name, []).append(tool)
+        return takers
+
+    @cached_property
     def general_errors(self) -> frozenset[str]:
         """Descriptions of errors that stand for several statuses, and so say nothing of any."""
         texts = {
@@ -102,7 +121,8 @@ class ToolFacts:
         schemas += [self.tools[name].output_schema or {} for name in creators]
         members = (find_identifier(schema, wire_name) for schema in schemas)
         is_telling = not is_ambiguous and len(_normalize(wire_name)) >= _MIN_TELLING
-        others = [it for it in self.tools.values() if is_telling and _mentions(it, wire_name)]
+        names = (wire_name, f"{wire_name}s") if is_telling else ()
+        others = [tool for name in names for tool in self._takers.get(name, ())]
         return IdentifierSource(
             argument,
             wire_name,
@@ -133,19 +153,20 @@ def _join_repeated_sources(sources: Iterable[IdentifierSource]) -> list[Identifi
     ]
 
 
-def _mentions(tool: ToolPlan, wire_name: str) -> bool:
-    """Return whether a tool takes an identifier, or several, as an argument or in its body.
+def _list_taken_values(tool: ToolPlan) -> list[str]:
+    """Return the names of the values that a tool takes as arguments or in its body.
 
-    A value of an enumeration is no identifier.
+    A value of an enumeration identifies nothing, so it is left out.
     """
     definitions = tool.input_schema.get("$defs", {})
     properties = tool.input_schema.get("properties", {})
     listed = {item.wire_name: properties.get(item.name, {}) for item in tool.arguments}
     members = {**listed, **_body_schema(tool).get("properties", {})}
-    return any(
-        name in members and "enum" not in follow_references(members[name], definitions)
-        for name in (wire_name, f"{wire_name}s")
-    )
+    return [
+        name
+        for name, schema in members.items()
+        if "enum" not in follow_references(schema, definitions)
+    ]
 
 
 def _item_schema(tool: ToolPlan) -> JsonObject:

@@ -113,10 +113,9 @@ _ORDER = ("find", "create", "read", "act", "change", "replace", "delete")
 def _classify(tool: ToolPlan, facts: ToolFacts) -> str:
     method = tool.operation.method
     if is_reading(tool):
-        is_list = any(tool.name in it.lists for it in facts.identifiers)
         has_path = any(item.location == "path" for item in tool.arguments)
-        return "find" if is_list or tool.pagination is not None or not has_path else "read"
-    if any(tool.name in it.creators for it in facts.identifiers):
+        return "find" if tool.name in facts.lists or tool.pagination is not None or not has_path else "read"
+    if tool.name in facts.creators:
         return "create"
     return {"PATCH": "change", "PUT": "replace", "DELETE": "delete"}.get(method, "act")
 

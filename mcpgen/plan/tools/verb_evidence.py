@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Sequence
@@ -38,12 +39,25 @@ class Evidence(Struct, frozen=True):
 
 def collect_evidence(operation: Operation) -> tuple[Evidence, ...]:
     """Return what the operationId, the path, the summary and the description state."""
-    path = _read_path(operation)
+    return _collect_evidence(
+        operation.operation_id,
+        operation.method,
+        operation.path,
+        operation.summary,
+        operation.description,
+    )
+
+
+@functools.lru_cache(maxsize=4096)  # hints, policies and skills need the same evidence
+def _collect_evidence(
+    operation_id: str, method: str, path: str, summary: str, description: str
+) -> tuple[Evidence, ...]:
+    of_path = _read_path(path)
     found = (
-        _read_operation_id(operation, path),
-        path,
-        _read_prose("summary", operation.summary),
-        _read_prose("description", operation.description),
+        _read_operation_id(operation_id, method, of_path),
+        of_path,
+        _read_prose("summary", summary),
+        _read_prose("description", description),
     )
     return tuple(evidence for evidence in found if evidence is not None)
 
@@ -51,13 +65,12 @@ def collect_evidence(operation: Operation) -> tuple[Evidence, ...]:
 _PART = re.compile(r"[^A-Za-z0-9\-]+")
 
 
-def _read_operation_id(operation: Operation, path: Evidence | None) -> Evidence | None:
+def _read_operation_id(name: str, method: str, path: Evidence | None) -> Evidence | None:
     """Find the verb of an operationId: of its first word, its last part, or elsewhere.
 
     Where it has nouns only that may be verbs, the path tells which of them is one.
     """
-    name = operation.operation_id
-    bare = _strip_method(name, operation.method)
+    bare = _strip_method(name, method)
     words = _cut_at_preposition(split_words(bare))
     if not words:
         return None
@@ -79,18 +92,18 @@ def _strip_method(name: str, method: str) -> str:
     return re.sub(rf"\A(?i:{method})(?![a-z])[^A-Za-z0-9]*(?=.)", "", name)
 
 
-def _read_path(operation: Operation) -> Evidence | None:
-    """Find the verb of the last fixed segment of the path: its first or its last word.
+def _read_path(template: str) -> Evidence | None:
+    """Find the verb of the last fixed segment of a path: its first or its last word.
 
     A fragment names the call where one path serves all: "/#Action=ListStacks". Several words may
     name a resource: "/connect-apps".
     """
-    path, _, fragment = operation.path.partition("?")[0].partition("#")
+    path, _, fragment = template.partition("?")[0].partition("#")
     fixed = [words for words, _ in split_path(fragment.rpartition("=")[2] or path) if words]
     if not fixed:
         return None
     words = _cut_at_preposition(fixed[-1])
-    found = _choose("path", operation.path, [words], words[-1:])
+    found = _choose("path", template, [words], words[-1:])
     if found is None or len(fixed[-1]) == 1 or found.deed is Deed.LOOK:
         return found
     ends_first = found.deed is Deed.END and found.is_first
