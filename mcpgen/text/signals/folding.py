@@ -24,6 +24,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 _INVISIBLE_CATEGORIES: Final = frozenset({"Cf", "Cc", "Co", "Cn"})
 _BLANK_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800")
 _LEET: Final = str.maketrans("013457@$!|", "oieastasil")
+_LEET_SIGN: Final = re.compile(r"[013457@$!|]")
 _LEET_WORD: Final = re.compile(
     r"(?=[\w@$!|]{0,30}[a-z])(?=[\w@$!|]{0,30}[013457@$!|])[\w@$!|]{3,30}"
 )
@@ -129,7 +130,7 @@ def _replace_lookalikes(word: re.Match[str]) -> str:
 
 def reveal_leetspeak(folded: FoldedText) -> FoldedText | None:
     """Replace digits and signs within words by letters: `1gn0re`. None if there are none."""
-    if not _LEET_WORD.search(folded.text):
+    if not (_LEET_SIGN.search(folded.text) and _LEET_WORD.search(folded.text)):
         return None
     revealed = _LEET_WORD.sub(lambda word: word[0].translate(_LEET), folded.text)
     return FoldedText(revealed, folded.offsets, folded.source)
