@@ -146,7 +146,11 @@ class Problems(Struct):
         repair: Repair | None = None,
     ) -> None:
         found = at.location() if isinstance(at, Place) else at
-        self._found[Diagnostic(code, severity, message, found, why, help, repair)] = None
+        self.add(Diagnostic(code, severity, message, found, why, help, repair))
+
+    def add(self, problem: Diagnostic) -> None:
+        """Add a problem."""
+        self._found[problem] = None
 
     def extend(self, others: Problems) -> None:
         """Move the problems of another collection into this one."""

@@ -31,6 +31,18 @@ def touch(entry: Path) -> None:
         entry.touch()
 
 
+def store(entry: Path, content: bytes) -> None:
+    """Write an entry of the cache; ignore a cache that cannot be written."""
+    with contextlib.suppress(OSError):
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        fresh = entry.with_name(f"{entry.name}.{os.getpid()}")
+        try:
+            fresh.write_bytes(content)
+            fresh.replace(entry)
+        finally:
+            fresh.unlink(missing_ok=True)
+
+
 def code_digest() -> str:
     """Return a hash of the code and the templates of the running mcpgen."""
     return _digest(tuple(_sources()))

@@ -6,11 +6,12 @@ import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mcpgen.changelog import Changelog, compare
-from mcpgen.diagnostics import Location, Problems, RejectedError, Severity
+from mcpgen.diagnostics import Diagnostic, Location, Problems, RejectedError, Severity
 from mcpgen.emit.lockfile import OVERRIDDEN_FILE, Lock, sha256
 from mcpgen.emit.reconcile import Changes, Earlier, FileDiff, format_diff, reconcile
 from mcpgen.emit.write import RefusedError, is_interrupted, lock_project, roll_forward
@@ -36,31 +37,46 @@ from mcpgen.pipeline.project.report_changes import (
     report_changes,
 )
 from mcpgen.pipeline.project.surfaces import read_last_surface
-from mcpgen.pipeline.user_cache import code_digest, touch, user_cache
+from mcpgen.pipeline.user_cache import code_digest, store, user_cache
 
 
 def note_current(report: Report, cache: Path | None) -> None:
-    """Store that a run left its project up to date, unless it reported a warning.
+    """Store that a run left its project up to date, and what it reported.
 
-    Every run has to report a warning, for example of a skipped operation. A cache that cannot be
-    written is ignored.
+    A run that changed files may have reported a warning about the changes, so it is not stored.
+    Notes alone need not be repeated. A cache that cannot be written is ignored.
     """
-    is_silent = all(problem.severity is Severity.NOTE for problem in report.problems)
-    if report.outcome is not Outcome.DONE or not is_silent:
+    if report.outcome is not Outcome.DONE:
         return
-    note = _note(report.target, cache)
+    problems = [*report.problems]
+    is_silent = all(problem.severity is Severity.NOTE for problem in problems)
+    is_repeatable = not (report.written or report.deleted or any(map(_is_chance, problems)))
+    note = _note(report.target, cache) if is_silent or is_repeatable else None
     if note is not None:
-        touch(note)
+        store(note, b"" if is_silent else msgspec.json.encode(problems))
 
 
-def is_known_current(target: Path, cache: Path | None) -> bool:
-    """Whether a run with default options would change and report nothing."""
+def _is_chance(problem: Diagnostic) -> bool:
+    """Whether another run may not have the problem: a validator took too long."""
+    return problem.code == "outside-judge" and problem.severity is Severity.NOTE
+
+
+def find_current(target: Path, cache: Path | None) -> Problems | None:
+    """Return what a run with default options would report; None if it may change something."""
     note = _note(target, cache)
-    if note is None or not note.exists():
-        return False
+    try:
+        content = b"" if note is None else note.read_bytes()
+        reported = msgspec.json.decode(content, type=list[Diagnostic]) if content else []
+    except (OSError, msgspec.DecodeError):
+        return None
     # Files of the user may have changed: merging the same base again leaves them as they are.
-    found = check(target, inputs_decide=True)
-    return found.outcome is Outcome.DONE and not len(found.problems)
+    found = None if note is None else check(target, inputs_decide=True)
+    if found is None or found.outcome is not Outcome.DONE or len(found.problems):
+        return None
+    problems = Problems()
+    for problem in reported:
+        problems.add(problem)
+    return problems
 
 
 def _note(target: Path, cache: Path | None) -> Path | None:
@@ -107,8 +123,8 @@ def generate(target: Path, options: GenerateOptions, progress: Progress) -> Repo
                 stack.enter_context(lock_project(target))
                 roll_forward(target)
             is_usual = not (options.strict or options.answers) and options.code is None
-            if is_usual and is_known_current(target, options.cache):
-                return Report(problems, Outcome.DONE, target)
+            if is_usual and (reported := find_current(target, options.cache)) is not None:
+                return Report(reported, Outcome.DONE, target)
             edit = _make_code_edit(target, options, problems)
             prepared = prepare(target, options, problems, progress, edit)
             report = write_prepared(prepared, progress)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from mcpgen.diagnostics import Diagnostic, Problems, Severity
 from mcpgen.pipeline import user_cache
 from mcpgen.pipeline.commands.check import check
-from mcpgen.pipeline.commands.generate import generate
-from mcpgen.pipeline.options import GenerateOptions, Report
+from mcpgen.pipeline.commands.generate import generate, note_current
+from mcpgen.pipeline.options import GenerateOptions, Outcome, Report
 from tests.support.projects import silent
 
 
@@ -18,13 +19,17 @@ class RanError(Exception):
     """The stages were run."""
 
 
-@pytest.fixture
-def stages_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+def forbid_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     def make(*_: object) -> None:
         raise RanError
 
     # By name the package has the function, not the module.
     monkeypatch.setattr(import_module("mcpgen.pipeline.commands.generate"), "_build", make)
+
+
+@pytest.fixture
+def stages_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    forbid_stages(monkeypatch)
 
 
 def run(project: Path, cache: Path, **more: bool) -> Report:
@@ -83,14 +88,70 @@ def test_an_edited_generated_file_is_a_conflict(project: Path, cache: Path) -> N
     assert run(project, cache).outcome == "conflict"
 
 
-def test_skipped_operations_are_reported_by_every_run(project: Path, cache: Path) -> None:
+def lose_a_body(project: Path) -> None:
+    """Refer to an unknown schema, so that every run warns."""
     lost = "{type: object, properties: {x: {$ref: '#/components/schemas/Lost'}}}"
     text = (project / "openapi.yaml").read_text()
     body = f"      requestBody: {{content: {{application/json: {{schema: {lost}}}}}}}\n"
     text = text.replace("      operationId: listOrders\n", f"      operationId: listOrders\n{body}")
     (project / "openapi.yaml").write_text(text)
-    told = [[problem.code for problem in run(project, cache).problems] for _ in range(3)]
-    assert told == [["unresolved-ref"]] * 3
+
+
+def test_skipped_operations_are_reported_by_every_run(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose_a_body(project)
+    changing = run(project, tmp_path / "cache")
+    assert changing.written
+    second = [*run(project, tmp_path / "cache").problems]
+    assert "unresolved-ref" in {problem.code for problem in second}
+
+    forbid_stages(monkeypatch)
+
+    assert [*run(project, tmp_path / "cache").problems] == second
+
+
+def test_warnings_of_a_run_that_changed_files_are_not_repeated(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose_a_body(project)
+    assert run(project, tmp_path / "cache").written
+
+    forbid_stages(monkeypatch)
+
+    with pytest.raises(RanError):
+        run(project, tmp_path / "cache")
+
+
+@pytest.mark.parametrize("severity", [Severity.NOTE, Severity.WARNING])
+def test_what_a_slow_validator_caused_is_not_repeated(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, severity: Severity
+) -> None:
+    problems = Problems()
+    problems.warning("unresolved-ref", "unknown reference")
+    problems.add(Diagnostic("outside-judge", severity, "no result"))
+    note_current(Report(problems, Outcome.DONE, project), tmp_path / "cache")
+
+    forbid_stages(monkeypatch)
+
+    if severity is Severity.WARNING:  # a finding of the validator
+        assert len(run(project, tmp_path / "cache").problems) == 2
+    else:
+        with pytest.raises(RanError):
+            run(project, tmp_path / "cache")
+
+
+def test_a_damaged_cache_is_ignored(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(project, tmp_path / "cache").outcome == "done"
+    (entry,) = (tmp_path / "cache/current").iterdir()
+    entry.write_bytes(b'[{"code": 1')
+
+    forbid_stages(monkeypatch)
+
+    with pytest.raises(RanError):
+        run(project, tmp_path / "cache")
 
 
 def test_a_missing_resource_file_is_reported(project: Path, cache: Path) -> None:
