@@ -37,7 +37,7 @@ from mcpgen.pipeline.project.report_changes import (
     report_changes,
 )
 from mcpgen.pipeline.project.surfaces import read_last_surface
-from mcpgen.pipeline.user_cache import code_digest, store, user_cache
+from mcpgen.pipeline.user_cache import code_digest, store, touch, user_cache
 
 
 def note_current(report: Report, cache: Path | None) -> None:
@@ -49,11 +49,13 @@ def note_current(report: Report, cache: Path | None) -> None:
     if report.outcome is not Outcome.DONE:
         return
     problems = [*report.problems]
-    is_silent = all(problem.severity is Severity.NOTE for problem in problems)
-    is_repeatable = not (report.written or report.deleted or any(map(_is_chance, problems)))
-    note = _note(report.target, cache) if is_silent or is_repeatable else None
-    if note is not None:
-        store(note, b"" if is_silent else msgspec.json.encode(problems))
+    silent, reported = _find_notes(report.target, cache)
+    if silent is None or reported is None:
+        return
+    if all(problem.severity is Severity.NOTE for problem in problems):
+        touch(silent)
+    elif not (report.written or report.deleted or any(map(_is_chance, problems))):
+        store(reported, msgspec.json.encode(problems))
 
 
 def _is_chance(problem: Diagnostic) -> bool:
@@ -63,29 +65,34 @@ def _is_chance(problem: Diagnostic) -> bool:
 
 def find_current(target: Path, cache: Path | None) -> Problems | None:
     """Return what a run with default options would report; None if it may change something."""
-    note = _note(target, cache)
-    try:
-        content = b"" if note is None else note.read_bytes()
-        reported = msgspec.json.decode(content, type=list[Diagnostic]) if content else []
-    except (OSError, msgspec.DecodeError):
+    silent, reported = _find_notes(target, cache)
+    problems = Problems()
+    if reported is not None and reported.exists():
+        try:
+            for problem in msgspec.json.decode(reported.read_bytes(), type=list[Diagnostic]):
+                problems.add(problem)
+        except (OSError, msgspec.DecodeError):
+            return None
+    elif silent is None or not silent.exists():
         return None
     # Files of the user may have changed: merging the same base again leaves them as they are.
-    found = None if note is None else check(target, inputs_decide=True)
-    if found is None or found.outcome is not Outcome.DONE or len(found.problems):
-        return None
-    problems = Problems()
-    for problem in reported:
-        problems.add(problem)
-    return problems
+    found = check(target, inputs_decide=True)
+    is_current = found.outcome is Outcome.DONE and not len(found.problems)
+    return problems if is_current else None
 
 
-def _note(target: Path, cache: Path | None) -> Path | None:
+def _find_notes(target: Path, cache: Path | None) -> tuple[Path | None, Path | None]:
+    """Return the entries of the cache that note a run without and with warnings.
+
+    Warnings contain paths as the user spelled the folder.
+    """
     lock = read_file(target, LOCK_FILE)
     if lock is None:
-        return None
+        return None, None
     named = " ".join(sorted(find_named_call_types(target)))
     key = sha256(code_digest().encode() + lock + named.encode())
-    return (cache or user_cache()) / "current" / key
+    folder = (cache or user_cache()) / "current"
+    return folder / key, folder / f"{key}-{sha256(str(target).encode())[:16]}.json"
 
 
 class Edit(Struct, frozen=True):
