@@ -11,6 +11,7 @@ from pathlib import Path
 from mcpgen.diagnostics import did_you_mean
 from mcpgen.emit.child_faults import system_error
 from mcpgen.emit.scratch import scratch_folder
+from mcpgen.forked import ForkedAhead
 from mcpgen.ir.file_set import FileSet, PlannedFile, owner_of
 from mcpgen.text.identifiers import Identifier
 from mcpgen.text.invisible import SafeText
@@ -31,8 +32,12 @@ class AnswerRefusedError(Exception):
     """An answer has an unknown question or an invalid value; the text says which."""
 
 
-def load_copier() -> None:
-    """Import copier, which takes half a second, before `render_skeleton` needs it."""
+def prepare_skeleton() -> ForkedAhead[FileSet]:
+    """Import copier in the background, since that takes longer than most other stages."""
+    return ForkedAhead(_load_copier)
+
+
+def _load_copier() -> None:
     import copier  # noqa: F401
 
 

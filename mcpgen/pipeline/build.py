@@ -10,7 +10,7 @@ compares the hashes of inputs and files with the lock of the last build.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,9 +18,12 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.lockfile import Lock, by_operation_key, with_lf
+from mcpgen.emit.skeleton import prepare_skeleton
+from mcpgen.forked import ForkedAhead
 from mcpgen.ir.api import Api, Server
 from mcpgen.ir.credentials import HiddenCredential
 from mcpgen.ir.document import Document
+from mcpgen.ir.file_set import FileSet
 from mcpgen.ir.listing_form import NEW_SERVERS, ListingForm
 from mcpgen.ir.manifest import Manifest, SourceEntry
 from mcpgen.ir.tool_plan import ServerPlan
@@ -54,7 +57,7 @@ from mcpgen.pipeline.parse import (
 from mcpgen.pipeline.project import credentials
 from mcpgen.pipeline.project.project_folder import read_file
 from mcpgen.pipeline.project.sources import Source, identify_sources
-from mcpgen.pipeline.render import prepare_skeleton, render_project
+from mcpgen.pipeline.render import render_project
 from mcpgen.pipeline.source_checks import (
     check_names,
     check_schemes,
@@ -76,17 +79,21 @@ if TYPE_CHECKING:
 _REVALIDATED_BYTES: Final = 256 * 1024
 
 
-def build(inputs: Inputs, problems: Problems, progress: Progress) -> Project:
+def build(
+    inputs: Inputs,
+    problems: Problems,
+    progress: Progress,
+    skeleton: ForkedAhead[FileSet] | None = None,
+) -> Project:
     """Build every file of a project except its lock.
+
+    `skeleton` is the result of an earlier `prepare_skeleton`, which the caller ends.
 
     Raises:
         RejectedError: the project cannot be built; `problems` contains the reason.
         StoppedError: an option of `new` is invalid.
     """
-    with ExitStack() as stack:
-        prepared = None
-        if inputs.lock.operations:  # about as many tools as the plan will have
-            prepared = stack.enter_context(prepare_skeleton(len(inputs.lock.operations)))
+    with nullcontext(skeleton) if skeleton else prepare_skeleton() as prepared:
         planned = plan_project(inputs, problems, progress)
         return render_project(planned, inputs, problems, progress, prepared)
 

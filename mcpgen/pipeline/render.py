@@ -17,13 +17,13 @@ from mcpgen.emit.format import format_files
 from mcpgen.emit.models.models import ModelRun, ModelsFailedError
 from mcpgen.emit.output_checks import prove_contents, prove_paths
 from mcpgen.emit.runtime_wheel import make_runtime_wheel
-from mcpgen.emit.skeleton import AnswerRefusedError, load_copier, render_skeleton
+from mcpgen.emit.skeleton import AnswerRefusedError, prepare_skeleton, render_skeleton
+from mcpgen.forked import Forked, ForkedAhead
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.first_steps import FirstSteps
 from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE
 from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
-from mcpgen.pipeline.forked import Forked, ForkedAhead
 from mcpgen.pipeline.inputs import FirstManifest, Inputs, PlannedProject, Project
 from mcpgen.pipeline.manifest_schema import render_manifest_schema
 from mcpgen.pipeline.options import Progress, StageNote
@@ -43,11 +43,6 @@ from mcpgen.text.counts import format_count
 from mcpgen.text.invisible import SafeText
 
 _MIN_TOOLS_TO_FORK = 100
-
-
-def prepare_skeleton(tools: int) -> ForkedAhead[FileSet]:
-    """Load copier in the background, if the server has many tools."""
-    return ForkedAhead(load_copier, is_worth_it=tools >= _MIN_TOOLS_TO_FORK)
 
 
 @pause_garbage_collection()
@@ -82,7 +77,7 @@ def render_project(
         files += (make_runtime_wheel(),)
     try:
         # A child that the caller started is ended by the caller.
-        with nullcontext(prepared) if prepared else prepare_skeleton(len(plan.tools)) as child:
+        with nullcontext(prepared) if prepared else prepare_skeleton() as child:
             child.begin(functools.partial(skeleton, template_root() / "skeleton"))
             files += _render_package(
                 plan, child, inputs.options.cache or user_cache(), problems, progress

@@ -10,11 +10,12 @@ from tests.architecture.source_modules import SourceModule, layer, modules
 
 BASE = {"absent", "contract", "jsonschema", "search", "text"}
 STAGES = {"changelog", "emit", "manifest", "openapi", "plan", "render"}
-BELOW_STAGES = {"ir", "child_script", "diagnostics", *BASE}
+BELOW_STAGES = {"ir", "child_script", "diagnostics", "forked", *BASE}
 MAY_IMPORT = {
     "absent": set(),
     "child_script": set(),
     "diagnostics": set(),
+    "forked": set(),
     "text": {"text"},
     "search": {"search", "text"},
     "jsonschema": {"absent", "jsonschema", "text"},

@@ -207,10 +207,13 @@ class Printer:
 
     @contextmanager
     def _animate(self, render: Callable[[], RenderableType]) -> Iterator[None]:
+        from mcpgen.forked import pause_at_forks
+
         self._animated = render
         self._start(render)
         try:
-            yield
+            with pause_at_forks(self.pause_progress):
+                yield
         finally:
             if self._live is not None:
                 self._live.stop()

@@ -13,13 +13,14 @@ from pathlib import Path
 
 from mcpgen.absent import ABSENT
 from mcpgen.diagnostics import Diagnostic, Location, Problems
+from mcpgen.forked import Forked
 from mcpgen.ir.api import SAFE_METHODS
 from mcpgen.ir.document import Document
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.jsonschema.values import value_at
 from mcpgen.openapi.lower.lower import RawOperation, follow, operations
 from mcpgen.openapi.validate.external import ExternalResult, start_validation
-from mcpgen.openapi.validate.texts import find_suspicious_texts, lookalike_scripts
+from mcpgen.openapi.validate.texts import TextFinding, find_suspicious_texts, lookalike_scripts
 from mcpgen.openapi.validate.violations import find_violations
 from mcpgen.text.json_pointer import json_pointer
 
@@ -202,22 +203,38 @@ def validate(
 
     openapi-spec-validator also checks the document, in a bounded child process, if the document has
     at most `max_validated_bytes` bytes and no error was found so far. Its findings are warnings,
-    cached in `cache_folder` by the document's content. This function does not wait for them:
-    `problems` adds them before it is iterated.
+    cached in `cache_folder` by the document's content. This function does not wait for them, nor
+    for the search of a large document's texts: `problems` adds them before it is iterated.
     """
+    size = sum(len(file.content) for file in document.files)
+    is_external = external_validator and size <= max_validated_bytes
+    search = Forked(
+        lambda: [*find_suspicious_texts(document.root)],
+        is_worth_it=size > JUDGED_BYTES and not is_external,
+    )
     findings = Findings(document, problems)
     _check_secrets(findings)
     _check_meta_schema(findings)
     check_operations(findings)
-    for found in find_suspicious_texts(document.root):
-        findings.warn(found.code, found.message, found.tokens, why=found.why, help=found.help)
-    size = sum(len(file.content) for file in document.files)
+    if search.is_running:
+        problems.add_later(lambda later: _add_texts(search, findings, later))
+    else:
+        _add_texts(search, findings, problems)
     # With broken references, the external validator only stops.
     is_whole = not (problems.has_errors or document.skipped)
-    if external_validator and size <= max_validated_bytes and is_whole:
+    if is_external and is_whole:
         pending = start_validation(document.root, cache_folder)
         known = tuple(problems.so_far())
         problems.add_later(lambda later: _add_result(pending.join(), findings, known, later))
+
+
+def _add_texts(search: Forked[list[TextFinding]], findings: Findings, problems: Problems) -> None:
+    """Wait for the findings in texts, add them, and count what was omitted."""
+    with search:
+        texts = search.result()
+    findings.problems = problems
+    for found in texts:
+        findings.warn(found.code, found.message, found.tokens, why=found.why, help=found.help)
     findings.report_omitted()
 
 

@@ -143,46 +143,50 @@ def new(
         return Report(problems, Outcome.USAGE, target)
     if is_manifest(source):
         return _new_from_manifest(Path(source), target, options, problems, progress)
-    # Imported here: the pipeline loads a validator, templates and YAML, which `check` never needs.
-    from mcpgen.pipeline.build import build, vendor_document
-    from mcpgen.pipeline.parse import parse_source
-    from mcpgen.pipeline.server_name import check_server_name, choose_server_name
+    from mcpgen.emit.skeleton import prepare_skeleton
 
     try:
-        parsed = parse_source(source, options, problems, progress)
-        name = options.name or choose_server_name(parsed.api.title)
-        if choose is not None:
-            from mcpgen.pipeline.survey import take_survey
+        with prepare_skeleton() as skeleton:
+            # Imported here: the pipeline loads a validator, templates and YAML, which `check` never
+            # needs.
+            from mcpgen.pipeline.build import build, vendor_document
+            from mcpgen.pipeline.parse import parse_source
+            from mcpgen.pipeline.server_name import check_server_name, choose_server_name
 
-            progress("measure")
-            survey = take_survey(parsed, name, first_manifest(name, "", Options()), progress)
-            options, target = choose(survey, options, target)
-            name = options.name or name
-        check_server_name(name, problems)
-        target = target or Path(f"{name}-mcp")
-        if refuse_target(target, problems):
-            return Report(problems, Outcome.USAGE, target)
-        path = next(iter(vendor_document(parsed.document)))
-        first = FirstManifest(
-            options.include,
-            options.exclude,
-            options.base_url,
-            options.credentials,
-            options.confirmed_origins,
-            decide,
-            confirm,
-        )
-        manifest = first_manifest(name, path, options)
-        inputs = Inputs(
-            target,
-            manifest,
-            options,
-            options.answers,
-            parsed={path: parsed},
-            first=first,
-            schema_file=find_editor_schema(target),
-        )
-        project = build(inputs, problems, progress)
+            parsed = parse_source(source, options, problems, progress)
+            name = options.name or choose_server_name(parsed.api.title)
+            if choose is not None:
+                from mcpgen.pipeline.survey import take_survey
+
+                progress("measure")
+                survey = take_survey(parsed, name, first_manifest(name, "", Options()), progress)
+                options, target = choose(survey, options, target)
+                name = options.name or name
+            check_server_name(name, problems)
+            target = target or Path(f"{name}-mcp")
+            if refuse_target(target, problems):
+                return Report(problems, Outcome.USAGE, target)
+            path = next(iter(vendor_document(parsed.document)))
+            first = FirstManifest(
+                options.include,
+                options.exclude,
+                options.base_url,
+                options.credentials,
+                options.confirmed_origins,
+                decide,
+                confirm,
+            )
+            manifest = first_manifest(name, path, options)
+            inputs = Inputs(
+                target,
+                manifest,
+                options,
+                options.answers,
+                parsed={path: parsed},
+                first=first,
+                schema_file=find_editor_schema(target),
+            )
+            project = build(inputs, problems, progress, skeleton)
     except StoppedError as stopped:
         return Report(problems, stopped.outcome, target or Path())
     except RejectedError:

@@ -5,17 +5,21 @@ A fork shortens the longest commands by about a third; docs/benchmarks.md has th
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import pickle
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Generic, TypeVar
 
 T = TypeVar("T")
+Pause = Callable[[], contextlib.AbstractContextManager[None]]
+"""Ends a thread of this process for a while."""
 
+_pauses: list[Pause] = []
 _NICENESS = 5  # the parent waits for its own work longer than for one child
 
 
@@ -36,13 +40,22 @@ class Forked(Generic[T]):
         self._work = work
         self._pid = 0
         self._answer: BinaryIO | None = None
-        if is_worth_it and _may_fork():
-            self._start(inherited)
+        if is_worth_it:
+            with contextlib.ExitStack() as paused:
+                for pause in _pauses:
+                    paused.enter_context(pause())
+                if _may_fork():
+                    self._start(inherited)
 
     def __enter__(self) -> Forked[T]:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End the child if it still runs; the end of this process does that, too."""
+        atexit.unregister(self.stop)
         if self._answer is not None:
             self._answer.close()
         if self._pid:
@@ -76,6 +89,7 @@ class Forked(Generic[T]):
         if self._pid:
             os.close(writing)
             self._answer = os.fdopen(reading, "rb")
+            atexit.register(self.stop)
             return
         # An error is not reported here: the parent repeats the work and raises it. Nothing of the
         # parent may run in the child, least of all its clean-up.
@@ -111,7 +125,7 @@ class ForkedAhead(Generic[T]):
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._forked.__exit__()
+        self._forked.stop()
         if self._writing >= 0:
             os.close(self._writing)
 
@@ -137,6 +151,16 @@ class ForkedAhead(Generic[T]):
             with os.fdopen(self._reading, "rb") as parent:
                 self._assigned.append(pickle.load(parent))  # noqa: S301 - our own parent wrote it
         return self._assigned[0]()
+
+
+@contextlib.contextmanager
+def pause_at_forks(pause: Pause) -> Iterator[None]:
+    """Use `pause` around each fork, so that its thread does not prevent it."""
+    _pauses.append(pause)
+    try:
+        yield
+    finally:
+        _pauses.remove(pause)
 
 
 def _may_fork() -> bool:

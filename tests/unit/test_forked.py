@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline.forked import Forked, ForkedAhead
+from mcpgen.forked import Forked, ForkedAhead
 
 needs_fork = pytest.mark.skipif(
     sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2, reason="nothing forks here"
@@ -18,7 +18,7 @@ needs_fork = pytest.mark.skipif(
 
 def told_by(script: str) -> str:
     """Run a script in a process of its own, which has one thread only, and give what it prints."""
-    start = "import os, signal, threading\nfrom mcpgen.pipeline.forked import Forked, ForkedAhead\n"
+    start = "import os, signal, threading\nfrom mcpgen.forked import Forked, ForkedAhead\n"
     start += "here = os.getpid()\n"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", start + script],
@@ -48,6 +48,37 @@ with Forked(os.getpid) as work: print(work.result() == here)
 waiting.set()
 """
     assert told_by(script) == "True"
+
+
+@needs_fork
+def test_the_animation_of_a_terminal_does_not_prevent_forks() -> None:
+    script = """
+import io
+from mcpgen.cli.output.report import Printer
+class Terminal(io.StringIO):
+    def isatty(self): return True
+os.environ["TERM"] = "xterm"
+with Printer(stderr=Terminal()).progress() as progress:
+    progress("plan")
+    print(threading.active_count())
+    with Forked(os.getpid) as work: print(work.result() != here)
+    print(threading.active_count())
+"""
+    assert told_by(script) == "2\nTrue\n2"
+
+
+@needs_fork
+def test_a_child_is_stopped_at_the_end_of_the_process() -> None:
+    script = """
+work = Forked(signal.pause)
+import atexit
+def find_child():
+    try: os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError: print("none is left")
+atexit._run_exitfuncs()
+find_child()
+"""
+    assert told_by(script) == "none is left"
 
 
 def test_work_is_repeated_in_the_parent_if_the_child_dies() -> None:
