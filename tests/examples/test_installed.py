@@ -15,18 +15,10 @@ from tests.support.paths import EXAMPLES
 from tests.support.wheel import copy_project, make_environment_with_uv, run, shell_variables
 
 
-@pytest.fixture(scope="module")
-def uv_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What uv unpacked for one environment, for the next."""
-    return tmp_path_factory.mktemp("uv")
-
-
 @pytest.mark.parametrize("name", [*NAMES, *BY_HAND])
-def test_an_example_passes_its_suite_in_a_fresh_environment(
-    name: str, uv_cache: Path, tmp_path: Path
-) -> None:
+def test_an_example_passes_its_suite_in_a_fresh_environment(name: str, tmp_path: Path) -> None:
     project = copy_project(EXAMPLES / f"{name}-mcp", tmp_path / f"{name}-mcp")
-    scripts = make_environment_with_uv(tmp_path / "environment", uv_cache, f"{project}[test]")
+    scripts = make_environment_with_uv(tmp_path / "environment", f"{project}[test]")
     variables = shell_variables(scripts)
 
     printed = run(str(scripts / "pytest"), "-q", cwd=project, env=variables)

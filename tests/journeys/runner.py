@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -40,6 +40,7 @@ _OTHERS: Final = {
     "typescript-client-2.4.0": (_NODE, [str(_HERE / "clients/typescript.mjs"), str(NODE_MODULES)]),
     "pyright": (_NODE, [str(_PYRIGHT)]),
 }
+Pip = Callable[[Path], list[str]]
 
 
 @dataclass
@@ -59,8 +60,10 @@ class Command:
     expected: list[str] = field(default_factory=list)
 
 
-def run_page(page: str, folder: Path) -> str:
+def run_page(page: str, folder: Path, pip: Pip = pip_command) -> str:
     """Follow a page in the empty `folder`; return the page as it has to be.
+
+    `pip` returns the command that stands for `pip` in an environment, by its folder of programs.
 
     Expected lines that fit stay as they are, with their placeholders. In every other place the
     result has what was printed.
@@ -70,7 +73,7 @@ def run_page(page: str, folder: Path) -> str:
             installed(runs, "peers")
             installed(Path(arguments[0]), "peers")
     with contextlib.ExitStack() as stack:
-        shell = Shell(folder, stack)
+        shell = Shell(folder, stack, pip)
         parts: list[str] = []
         for part in _parts(page):
             if isinstance(part, str):
@@ -150,14 +153,14 @@ def _edit(block: Block, directory: Path) -> None:
 class Shell:
     """A shell of a user's, command by command; its variables and its folder last."""
 
-    def __init__(self, folder: Path, stack: contextlib.ExitStack) -> None:
+    def __init__(self, folder: Path, stack: contextlib.ExitStack, pip: Pip) -> None:
         self.directory = folder / "work"
         self.directory.mkdir()
         self._stack = stack
         self._state = folder / "state.sh"
         self._port = ""
         scripts = new_environment(folder / "environment")
-        programs = _make_programs(folder / "programs", scripts)
+        programs = _make_programs(folder / "programs", pip(scripts))
         variables = shell_variables(scripts)
         self._variables = {
             **{name: variables[name] for name in ("LANG", "LC_ALL") if name in variables},
@@ -226,11 +229,11 @@ def _stop(process: subprocess.Popen[str]) -> None:
     process.communicate(timeout=WAIT_SECONDS)
 
 
-def _make_programs(folder: Path, scripts: Path) -> Path:
+def _make_programs(folder: Path, pip: list[str]) -> Path:
     """Write the programs that a journey finds installed: pip, and programs of other projects."""
     folder.mkdir()
     commands = {name: [str(runs), *arguments] for name, (runs, arguments) in _OTHERS.items()}
-    for name, command in {"pip": pip_command(scripts), **commands}.items():
+    for name, command in {"pip": pip, **commands}.items():
         program = folder / name
         program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
         program.chmod(0o755)

@@ -71,26 +71,10 @@ def make_environment(directory: Path, *requirements: str, offers_mcpgen: bool = 
     return scripts
 
 
-def make_environment_with_uv(directory: Path, cache: Path, *requirements: str) -> Path:
-    """Make the same environment with uv; return the folder of programs.
-
-    `cache` is the folder of uv's cache. Projects are built as pip builds them: in an environment
-    with nothing but what they require for it.
-    """
-    uv = str(installed(UV, "peers"))
-    wheelhouse = installed(WHEELHOUSE / "filled", "wheelhouse").parent
-    settings = {
-        "UV_CACHE_DIR": str(cache),
-        "UV_FIND_LINKS": f"{wheelhouse},{mcpgen_wheel().parent}",
-        "UV_NO_CONFIG": "1",
-        "UV_NO_INDEX": "1",
-        "UV_OFFLINE": "1",
-        "UV_PYTHON_DOWNLOADS": "never",
-    }
+def make_environment_with_uv(directory: Path, *requirements: str) -> Path:
+    """Make the same environment with uv; return the folder of programs."""
     scripts = new_environment(directory)
-    python = str(scripts / "python")
-    environment = shell_variables(scripts) | settings
-    run(uv, "pip", "install", "--quiet", "--python", python, *requirements, env=environment)
+    run(*uv_command(scripts, mcpgen_wheel().parent), "install", *requirements)
     return scripts
 
 
@@ -113,6 +97,27 @@ def pip_command(scripts: Path) -> list[str]:
     }
     settings = [f"PIP_{name}={value}" for name, value in options.items()]
     return ["env", *settings, sys.executable, "-m", "pip", "--python", str(scripts / "python")]
+
+
+def uv_command(scripts: Path, *offered: Path) -> list[str]:
+    """Return the command of uv that takes the arguments of pip, and installs from the wheelhouse.
+
+    It takes a sixth of pip's time, since it unpacks a wheel once for all environments. `offered`
+    are folders with further wheels.
+    """
+    uv = installed(UV, "peers")
+    wheelhouse = installed(WHEELHOUSE / "filled", "wheelhouse").parent
+    options = {
+        "CACHE_DIR": str(CACHE / "uv"),
+        "FIND_LINKS": ",".join(map(str, (wheelhouse, *offered))),
+        "NO_CONFIG": "1",
+        "NO_INDEX": "1",
+        "OFFLINE": "1",
+        "PYTHON_DOWNLOADS": "never",
+    }
+    settings = [f"UV_{name}={value}" for name, value in options.items()]
+    python = str(scripts / "python")
+    return ["env", *settings, f"UV_PYTHON={python}", str(uv), "--quiet", "pip"]
 
 
 def shell_variables(scripts: Path) -> dict[str, str]:
