@@ -17,6 +17,26 @@ settings.load_profile("repeatable")
 # A busy machine makes event loops late, and tests compare whole logs. Servers inherit this.
 os.environ.setdefault("MCPGEN_WATCHDOG_MS", "0")
 
+# With tests that take longer than others, up to a minute. They run first, so that in the end no
+# worker waits for another one.
+LONG = (
+    "tests/journeys/",
+    "tests/regeneration/test_killed_runs.py",
+    "tests/regeneration/test_story.py",
+    "tests/regeneration/test_diff3_against_git.py",
+    "tests/regeneration/test_second_run.py",
+    "tests/conformance/test_big_api.py",
+    "tests/conformance/test_real_documents.py",
+    "tests/corpus/",
+    "tests/examples/test_installed.py",
+    "tests/kills/",
+    "tests/load/",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
