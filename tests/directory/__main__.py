@@ -28,12 +28,12 @@ AT_ONCE = 2
 BEFORE_THE_HEAD = "HEAD~1"  # the head was converted by machine
 
 
-def read_results(file: Path) -> dict[str, Mapping[str, Any]]:
-    """Return the last result of each document, by its path."""
+def read_results(file: Path, key: str = "path") -> dict[str, Mapping[str, Any]]:
+    """Return the last result of each document (by its path) or of what else `key` identifies."""
     if not file.exists():
         return {}
     lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    return {line["path"]: line for line in lines}
+    return {line[key]: line for line in lines}
 
 
 def examine_all(
@@ -49,13 +49,15 @@ def examine_all(
         yield document, result
 
 
-def describe_extent(documents: Sequence[DirectoryDocument], done: Container[str]) -> str:
-    """Say how many documents, in their random order, have a result: all, a sample, or some."""
-    count = sum(each.path in done for each in documents)
-    total = f"{count:,} of {len(documents):,} documents"
-    if count == len(documents):
+def describe_extent(
+    in_order: Sequence[str], done: Container[str], things: str = "documents"
+) -> str:
+    """Say how many things, in their random order, have a result: all, a sample, or some."""
+    count = sum(each in done for each in in_order)
+    total = f"{count:,} of {len(in_order):,} {things}"
+    if count == len(in_order):
         return total
-    is_sample = all(each.path in done for each in documents[:count])
+    is_sample = all(each in done for each in in_order[:count])
     return f"{total}, {'a random sample' if is_sample else 'not a random sample'}"
 
 
@@ -75,7 +77,7 @@ def main() -> int:
     documents = choose_newest(list_documents(options.repository, options.commit))
     random.Random(0).shuffle(documents)
     documents = [each for each in documents if options.only in each.path]
-    in_order, documents = documents, documents[: options.sample]
+    in_order, documents = [each.path for each in documents], documents[: options.sample]
     if options.shard:
         placed = split_work({each.path: 1 + each.size for each in documents}, options.shard.count)
         documents = [each for each in documents if placed[each.path] == options.shard.index]

@@ -4,7 +4,10 @@
 version of each API that has several, edits it as an owner would (another name, a fixed parameter,
 an override, a workflow, a file), and pulls it through the later versions. After each step nothing
 of the owner's may be lost, no published name may change, and `check` and the tests must pass. It
-appends a line of JSON for each API to the results, with the changes of each step.
+appends a line of JSON for each API to the results, with the changes of each step, and goes on
+after those that are there. The order is random but the same each time, so that what is done is a
+random sample at any time: `--sample N` ends after the first N. `--keep FOLDER` stores the
+`tools/list` result of each step, for other tools that compare such lists.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import gzip
 import io
 import json
 import random
@@ -32,7 +36,8 @@ from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.pipeline.commands.new import new
 from mcpgen.pipeline.options import Options
 from tests.corpus.in_children import Failure, in_children
-from tests.directory.__main__ import BEFORE_THE_HEAD
+from tests.directory.__main__ import BEFORE_THE_HEAD, describe_extent, read_results
+from tests.directory.history_table import find_faults, make_table
 from tests.directory.source import (
     DirectoryDocument,
     group_versions,
@@ -76,14 +81,23 @@ class History:
     faults: list[str] = field(default_factory=list)
 
 
-def follow(work: tuple[Directory, Sequence[DirectoryDocument]]) -> History:
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The versions of one API, oldest first, and where the lists of its tools are stored."""
+
+    directory: Directory
+    versions: Sequence[DirectoryDocument]
+    listings: Path | None = None
+
+
+def follow(work: Work) -> History:
     """Make a server of the first version, edit it, and pull it through the others."""
-    directory, versions = work
+    versions = work.versions
     history = History()
     if not all(version.size for version in versions):
         return History("absent")
     with tempfile.TemporaryDirectory() as own:
-        server = _Server(Path(own), directory)
+        server = _Server(Path(own), work.directory)
         report = new(
             str(server.fetch(versions[0])),
             server.target,
@@ -97,8 +111,10 @@ def follow(work: tuple[Directory, Sequence[DirectoryDocument]]) -> History:
         if code:
             history.outcome, history.faults = "refused", [f"edits: {said[-1500:]}"]
             return history
-        for version in versions[1:]:
+        server.store_listing(work.listings, 0)
+        for number, version in enumerate(versions[1:], 1):
             history.steps.append(server.step(version))
+            server.store_listing(work.listings, number)
             if history.steps[-1].faults:
                 break
     return history
@@ -112,6 +128,8 @@ class _Server:
         self.target, self.cache = folder / "server", folder / "cache"
         self.manifest = self.target / "mcpgen.yaml"
         self.marked: list[Path] = []
+        self.owned: dict[Path, bytes] = {}
+        self.overridden: set[str] = set()
 
     def fetch(self, document: DirectoryDocument) -> Path:
         """Write a document into a folder of its version, and return its path."""
@@ -154,10 +172,20 @@ class _Server:
         self._mark()
         return edits
 
+    def store_listing(self, folder: Path | None, number: int) -> None:
+        """Store the `tools/list` result of now, compressed, as that of a numbered version."""
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{number}.json.gz").write_bytes(
+                gzip.compress(json.dumps(self._list_tools()).encode(), mtime=0)
+            )
+
     def step(self, version: DirectoryDocument) -> Step:
         """Pull one version, and check what became of the server."""
         step = Step(version.version)
         before, names = self.folder / "before", self._list_names()
+        self._remember_files()
+        self.overridden = set(self._list_overridden())
         shutil.rmtree(before, ignore_errors=True)
         shutil.copytree(self.target, before)
         target = str(self.target)
@@ -176,12 +204,41 @@ class _Server:
         self._read_changes(before, step)
         return step
 
+    def _remember_files(self) -> None:
+        """Note what the owner's files contain."""
+        self.owned = {path: path.read_bytes() for path in self.marked}
+
+    def _find_lost_edits(self, names: Mapping[str, str]) -> list[str]:
+        """Return what a server does no longer do that its owner asked for."""
+        lost = [
+            f"lost: {path.relative_to(self.target)} is not as the owner left it"
+            for path, text in self.owned.items()
+            if not path.exists() or path.read_bytes() != text
+        ]
+        lost += [
+            f"lost: override of {each}" for each in self.overridden - set(self._list_overridden())
+        ]
+        tools = {tool["name"]: tool for tool in self._list_tools()}
+        entries = _make_yaml().load(self.manifest)
+        for key, entry in (entries.get("operations") or {}).items():
+            name = names.get(key, "")
+            if name not in tools or entry.get("name", name) != name:
+                lost.append(f"lost: the tool of {key} with an edit is {name!r}")
+                continue
+            properties = tools[name]["inputSchema"].get("properties", {})
+            lost += [
+                f"lost: {fixed} of {key} is fixed no longer"
+                for fixed in entry.get("parameters", {})
+                if fixed in properties
+            ]
+        return lost + [
+            f"lost: {name}" for name in entries.get("workflows") or {} if name not in tools
+        ]
+
     def _check(self, step: Step, names: Mapping[str, str]) -> None:
         target = str(self.target)
-        for path in self.marked:
-            if not path.exists() or MARK not in path.read_text("utf-8"):
-                step.faults.append(f"lost: the owner's line in {path.relative_to(self.target)}")
         after = self._list_names()
+        step.faults += self._find_lost_edits(after)
         step.tools = len(after)
         step.faults += [
             f"published name changed: {key}: {name} to {after[key]}"
@@ -225,6 +282,7 @@ class _Server:
                     del entries[section][name]
                     with self.manifest.open("w", encoding="utf-8") as file:
                         yaml.dump(entries, file)
+                    self._remember_files()
                     return True
         return False
 
@@ -237,6 +295,8 @@ class _Server:
         step.decisions.append(f"removed the override of {gone}")
         text = _remove_function(path.read_text("utf-8"), gone)
         path.write_text(text, "utf-8")
+        self._remember_files()
+        self.overridden.discard(gone)
         return True
 
     def _change_manifest(self, entries: Mapping[str, Any]) -> None:
@@ -266,6 +326,11 @@ class _Server:
             for key, entry in lock["operations"].items()
             if "tool" in entry
         }
+
+    def _list_tools(self) -> list[dict[str, Any]]:
+        [listing] = (self.target / "src").glob("*/_generated/listing.json")
+        tools: list[dict[str, Any]] = json.loads(listing.read_bytes())
+        return tools
 
     def _list_overridden(self) -> list[str]:
         return list(json.loads((self.target / ".mcpgen" / "overridden.json").read_bytes()))
@@ -357,32 +422,41 @@ def main() -> int:
     parser.add_argument("--sample", type=int, metavar="N")
     parser.add_argument("--only", default="", metavar="TEXT")
     parser.add_argument("--at-once", type=int, default=2)
+    parser.add_argument("--again", action="store_true", help="also those that have faults")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER")
+    parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
     groups = group_versions(list_documents(options.repository, options.commit))
-    names = [name for name in sorted(groups) if options.only in name]
-    if options.sample:
-        names = random.Random(0).sample(names, options.sample)
+    names = sorted(groups)
+    random.Random(0).shuffle(names)
+    names = [name for name in names if options.only in name]
+    in_order, names = names, names[: options.sample]
+    results = read_results(options.results, "api")
+    if options.table:
+        chosen = [results[name] for name in names if name in results]
+        print(f"{describe_extent(in_order, results, 'APIs')}\n\n{make_table(chosen)}")
+        return 0
+    done = {name for name, each in results.items() if not (options.again and find_faults(each))}
     directory = Directory(options.repository, options.commit)
+    works = [
+        Work(directory, groups[name], options.keep and options.keep / name)
+        for name in names
+        if name not in done
+    ]
     options.results.parent.mkdir(parents=True, exist_ok=True)
-    done = set()
-    if options.results.exists():
-        lines = options.results.read_text("utf-8").splitlines()
-        done = {json.loads(line)["api"] for line in lines}
-    works = [(directory, groups[name]) for name in names if name not in done]
     has_faults = False
     with options.results.open("a", encoding="utf-8") as file:
-        for (_, versions), result in in_children(
+        for work, result in in_children(
             follow, works, at_once=options.at_once, seconds=TIMEOUT_SECONDS
         ):
             if isinstance(result, Failure):
                 result = History(result.kind, faults=[result.text])
-            faults = [*result.faults, *(fault for step in result.steps for fault in step.faults)]
+            line = {"api": work.versions[0].api, **asdict(result)}
+            faults = find_faults(line)
             has_faults = has_faults or bool(faults)
-            print(json.dumps({"api": versions[0].api, **asdict(result)}), file=file, flush=True)
+            print(json.dumps(line), file=file, flush=True)
             levels = " ".join(step.level or "?" for step in result.steps)
-            print(
-                f"{'!' if faults else ' '} {result.outcome} {versions[0].api}: {levels}", flush=True
-            )
+            print(f"{'!' if faults else ' '} {result.outcome} {line['api']}: {levels}", flush=True)
             for fault in faults[:3]:
                 print(f"    {fault[:700]}", flush=True)
     return 1 if has_faults else 0

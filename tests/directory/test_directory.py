@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.directory.__main__ import describe_extent
-from tests.directory.histories import follow
+from tests.directory.histories import Work, follow
 from tests.directory.planning import make_table as make_planning_table
 from tests.directory.planning import plan_document
 from tests.directory.source import (
-    DirectoryDocument,
     choose_newest,
     count_operations,
     group_versions,
@@ -104,7 +103,7 @@ def test_a_document_becomes_a_server_that_passes_its_tests(repository: Path) -> 
 @pytest.mark.slow
 def test_an_owner_keeps_all_edits_through_the_versions(repository: Path) -> None:
     [versions] = group_versions(list_documents(repository, "HEAD")).values()
-    history = follow((Directory(repository, "HEAD"), versions))
+    history = follow(Work(Directory(repository, "HEAD"), versions))
     assert [edit.split()[0] for edit in history.edits] == [
         "fixed",
         "renamed",
@@ -116,10 +115,9 @@ def test_an_owner_keeps_all_edits_through_the_versions(repository: Path) -> None
 
 
 def test_only_the_first_documents_of_the_random_order_are_a_sample() -> None:
-    documents = [DirectoryDocument(name, "1", name, 1) for name in "abc"]
-    assert describe_extent(documents, {"a", "b", "c"}) == "3 of 3 documents"
-    assert describe_extent(documents, {"a", "b"}) == "2 of 3 documents, a random sample"
-    assert describe_extent(documents, {"a", "c"}) == "2 of 3 documents, not a random sample"
+    assert describe_extent("abc", {"a", "b", "c"}) == "3 of 3 documents"
+    assert describe_extent("abc", {"a", "b"}) == "2 of 3 documents, a random sample"
+    assert describe_extent("abc", {"a", "c"}) == "2 of 3 documents, not a random sample"
 
 
 def test_the_table_misses_its_goals_where_a_suite_fails() -> None:
