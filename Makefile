@@ -69,7 +69,7 @@ help:
 	@echo 'make suites           the generated tests of twenty real documents, run; a table'
 	@echo 'make ranking          how often the search finds the right tool of 16 real documents; two tables'
 	@echo 'make lexicon          the related words of the search, from WordNet'
-	@echo 'make judges           our requests beside those that other tools make of real documents'
+	@echo 'make judges           our requests beside those that other tools make of real documents (REPOSITORY=FOLDER: of a public directory)'
 	@echo 'make text-signals     precision and recall of the search for hidden and steering text; tables'
 	@echo 'make annotations      precision and recall of the rules of annotations; a table'
 	@echo 'make proposals        merged tools and workflows that new proposes for real documents; a table'
@@ -249,8 +249,9 @@ proposals: $(INSTALLED)
 tools-before-after: $(INSTALLED) $(PEERS)/fastmcp-4.1.6/installed.txt $(PEERS)/openapi-mcp-generator-4.0.1/installed
 	@$(BIN)/python -m tests.corpus.tools_before_after --base "$(BASE)" --documents "$(DOCUMENTS)" $(if $(PAGE),--page "$(PAGE)")
 
+# REPOSITORY, a directory as for `make directory`, is judged instead of the corpus, if it is given.
 judges: $(INSTALLED) $(NODE_TOOLS) $(PEERS)/schemathesis-4.32.5/installed.txt
-	@$(BIN)/python -m tests.corpus.outside_judges
+	@$(BIN)/python -m $(if $(REPOSITORY),tests.directory.judges --repository "$(REPOSITORY)" $(if $(COMMIT),--commit "$(COMMIT)") $(ARGUMENTS),tests.corpus.outside_judges)
 
 # Not part of `make test`, whose tests follow the links; so its tools are installed here alone.
 SITE_TOOLS := .cache/docs

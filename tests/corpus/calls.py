@@ -1,5 +1,7 @@
 """What our runtime sends for each tool of a document, beside the arguments in the API's own names.
 
+Of a document with more operations than are to be judged, a random part is taken.
+
 No credentials are sent but those that are parameters or members of a body, and one base URL holds
 for all, so that only parameters and bodies differ.
 """
@@ -9,8 +11,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import random
 import sys
 import tempfile
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib import import_module
 from itertools import groupby
@@ -24,7 +28,6 @@ from mcpgen.pipeline.options import Options
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
 from mcpgen.testing import Case, Client, read_cases
-from tests.support.corpus import CorpusDocument
 
 BASE_URL = "https://judged.example"
 
@@ -35,7 +38,16 @@ Call = dict[str, Any]
 """
 
 
-def calls_of(document: CorpusDocument) -> tuple[Any, list[Call]]:
+@dataclass(frozen=True, slots=True)
+class JudgedDocument:
+    """A document, and how many of its operations are judged at most."""
+
+    name: str
+    path: Path
+    most_operations: int | None = None
+
+
+def calls_of(document: JudgedDocument) -> tuple[Any, list[Call]]:
     """Give the document as JSON, and every call that sends something."""
     read = load(str(document.path), Problems())
     with tempfile.TemporaryDirectory() as folder:
@@ -53,8 +65,19 @@ def calls_of(document: CorpusDocument) -> tuple[Any, list[Call]]:
             for case in read_cases(entries)
             if case.group == "calls" and case.id.endswith("est arguments")
         ]
+        chosen = _choose_operations(cases, document)
+        cases = [case for case in cases if case.expect["operation"] in chosen]
         calls = asyncio.run(_sent(str(report.plan.package), cases))
     return read.root, calls
+
+
+def _choose_operations(cases: list[Case], document: JudgedDocument) -> set[str]:
+    """Return the operations that are judged: the same ones each time."""
+    found = sorted({case.expect["operation"] for case in cases})
+    most = document.most_operations
+    if most is None or len(found) <= most:
+        return set(found)
+    return set(random.Random(document.name).sample(found, most))
 
 
 async def _sent(package: str, cases: list[Case]) -> list[Call]:

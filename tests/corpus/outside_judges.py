@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from tests.corpus.calls import Call, calls_of
+from tests.corpus.calls import Call, JudgedDocument, calls_of
 from tests.corpus.comparing import Difference, Request, differences
 from tests.corpus.in_children import Failure, in_children
-from tests.support.corpus import CORPUS, CorpusDocument, corpus_documents, is_present
+from tests.support.corpus import CORPUS, corpus_documents, is_present
 from tests.support.paths import CACHE, REPOSITORY
 
 PEERS = REPOSITORY / "tests" / "peers"
@@ -34,7 +34,7 @@ COMMANDS = {
 DECISIONS = Path(__file__).with_name("disagreements.md")
 LEAST_OPERATIONS, LEAST_AGREEMENT = 5000, 0.99
 EXAMPLES = 8
-GENERATING_SECONDS, JUDGING_SECONDS = 120, 1800
+GENERATING_SECONDS, JUDGING_SECONDS = 900, 3600  # for hangs only: a machine can be loaded
 
 
 @dataclass(slots=True)
@@ -64,14 +64,23 @@ class Tally:
         return 1 - disputed / len(self.judged) if self.judged else 0.0
 
 
-def tally(documents: Sequence[CorpusDocument], folder: Path) -> list[Tally]:
-    """Have both judges make the requests of every call of these documents, and compare."""
+def tally(
+    documents: Sequence[JudgedDocument],
+    folder: Path,
+    *,
+    at_once: int = 2,
+    before: Sequence[Tally] | None = None,
+) -> list[Tally]:
+    """Have both judges make the requests of every call of these documents, and compare.
+
+    The results are added to those from `before`, if there are any.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     work = folder / "work.jsonl"
     calls: list[tuple[str, list[Call]]] = []
     with work.open("w") as lines:
         for document, result in in_children(
-            calls_of, documents, at_once=2, seconds=GENERATING_SECONDS
+            calls_of, documents, at_once=at_once, seconds=GENERATING_SECONDS
         ):
             if isinstance(result, Failure):
                 print(f"! {document.name}: {result.kind}: {result.text[-300:]}", flush=True)
@@ -80,7 +89,7 @@ def tally(documents: Sequence[CorpusDocument], folder: Path) -> list[Tally]:
             if made:
                 calls.append((document.name, made))
                 print(json.dumps({"document": root, "calls": made}, default=str), file=lines)
-    tallies = [Tally(judge) for judge in COMMANDS]
+    tallies = list(before or map(Tally, COMMANDS))
     for counted, answers in zip(tallies, _answers(work, folder), strict=True):
         for (name, made), line in zip(calls, answers, strict=False):
             for call, theirs in zip(made, json.loads(line), strict=True):
@@ -161,9 +170,13 @@ def print_tallies(tallies: Sequence[Tally], shown: str) -> bool:
     return is_reached
 
 
-def judged_documents() -> list[CorpusDocument]:
+def judged_documents() -> list[JudgedDocument]:
     """The documents whose requests have one meaning: valid ones with operations."""
-    return [each for each in corpus_documents() if each.is_valid and each.operations]
+    return [
+        JudgedDocument(each.name, each.path)
+        for each in corpus_documents()
+        if each.is_valid and each.operations
+    ]
 
 
 def main() -> int:

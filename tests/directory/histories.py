@@ -34,7 +34,7 @@ from ruff import find_ruff_bin
 from mcpgen.cli.app import run
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.pipeline.commands.new import new
-from mcpgen.pipeline.options import Options
+from mcpgen.pipeline.options import Options, Report
 from tests.corpus.in_children import Failure, in_children
 from tests.directory.__main__ import BEFORE_THE_HEAD, describe_extent, read_results
 from tests.directory.history_table import find_faults, make_table
@@ -98,12 +98,10 @@ def follow(work: Work) -> History:
         return History("absent")
     with tempfile.TemporaryDirectory() as own:
         server = _Server(Path(own), work.directory)
-        report = new(
-            str(server.fetch(versions[0])),
-            server.target,
-            Options(cache=server.cache),
-            lambda _: None,
-        )
+        report = server.make(versions[0])
+        while len(versions) > 2 and any(each.code == "no-operations" for each in report.problems):
+            versions = versions[1:]
+            report = server.make(versions[0])
         if report.outcome != "done" or report.plan is None:
             return History("refused", faults=[problem.message for problem in report.problems][:3])
         history.edits = server.edit(report.plan.tools)
@@ -137,6 +135,11 @@ class _Server:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(read_document(self.directory.repository, self.directory.commit, document))
         return path
+
+    def make(self, document: DirectoryDocument) -> Report:
+        """Make the server of a document."""
+        options = Options(cache=self.cache)
+        return new(str(self.fetch(document)), self.target, options, lambda _: None)
 
     def run(self, *words: str) -> tuple[int, str]:
         """Run a command of mcpgen; return its exit code and its output."""
@@ -333,7 +336,8 @@ class _Server:
         return tools
 
     def _list_overridden(self) -> list[str]:
-        return list(json.loads((self.target / ".mcpgen" / "overridden.json").read_bytes()))
+        path = self.target / ".mcpgen" / "overridden.json"  # absent without overrides
+        return list(json.loads(path.read_bytes())) if path.exists() else []
 
 
 def _find_errors(said: str) -> str:
@@ -374,9 +378,9 @@ def _make_yaml() -> YAML:
 def _find_fixable(tool: ToolPlan) -> tuple[ToolPlan, str, object] | None:
     """Return a tool with an optional argument of a simple type, and a value for it."""
     for argument in tool.arguments:
-        schema = tool.input_schema["properties"][argument.name]
         if argument.location != "query" or argument.required:
             continue
+        schema = tool.input_schema["properties"][argument.name]
         if values := schema.get("enum"):
             return tool, argument.name, values[0]
         if schema.get("type") == "boolean":
