@@ -14,6 +14,7 @@ from mcpgen.changelog.schema_changes import TELLING, Difference, Kind, compare_s
 from mcpgen.changelog.schema_values import Effect, format_value
 from mcpgen.ir.surface import Surface, SurfaceTool
 from mcpgen.jsonschema.types import JsonObject
+from mcpgen.text.uri_template import mask_variables
 
 
 class Level(enum.IntEnum):
@@ -151,7 +152,7 @@ def _compare_members(before: str, old: Surface, after: str, new: Surface) -> Ite
     was, now = old.tools[before].merges, new.tools[after].merges
     for choice in sorted(was.keys() & now.keys()):
         one, other = old.exposed[was[choice]], new.exposed[now[choice]]
-        if one.operation != other.operation:
+        if mask_variables(one.operation) != mask_variables(other.operation):
             message = f"calls `{other.operation}` for `{choice}` now, not `{one.operation}`"
             yield _Found("operation-changed", before, message, is_certain=False)
         yield from _compare_security(before, one, other)
@@ -187,7 +188,7 @@ def _compare_names(before: str, was: SurfaceTool, after: str, now: SurfaceTool) 
         yield _Found("tool-renamed-aliased", before, message)
     elif before != after:
         yield _Found("tool-renamed", before, f"is called `{after}` now (`{now.operation}`)")
-    if was.operation != now.operation:
+    if mask_variables(was.operation) != mask_variables(now.operation):
         message = f"calls `{now.operation}` now, not `{was.operation}`"
         yield _Found("operation-changed", before, message, is_certain=False)
     for alias in sorted({*was.aliases} - kept):

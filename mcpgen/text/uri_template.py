@@ -22,6 +22,14 @@ _ANY: Final = re.compile(r"(?:[^\s%{}\"<>\\^`|]|%[0-9A-Fa-f]{2})*")
 _VARIABLE: Final = re.compile(r"([A-Za-z0-9_.%]+)(?::([1-9][0-9]{0,3})|(\*))?")
 
 
+_SIMPLE_EXPRESSION: Final = re.compile(r"\{[^{}]*\}")
+
+
+def mask_variables(template: str) -> str:
+    """Return a template without the names of its variables: `/pets/{}` for `/pets/{petId}`."""
+    return _SIMPLE_EXPRESSION.sub("{}", template)
+
+
 class _Operator(NamedTuple):
     """An operator of an expression (RFC 6570, appendix A)."""
 

@@ -35,6 +35,7 @@ from mcpgen.cli.app import run
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.pipeline.commands.new import new
 from mcpgen.pipeline.options import Options, Report
+from mcpgen.text.uri_template import mask_variables
 from tests.corpus.in_children import Failure, in_children
 from tests.directory.__main__ import BEFORE_THE_HEAD, describe_extent, read_results
 from tests.directory.history_table import find_faults, make_table
@@ -68,6 +69,7 @@ class Step:
     faults: list[str] = field(default_factory=list)
     decisions: list[str] = field(default_factory=list)  # what the owner had to decide
     tools: int = 0
+    is_tested: bool = False
     passed: int = 0
 
 
@@ -88,6 +90,7 @@ class Work:
     directory: Directory
     versions: Sequence[DirectoryDocument]
     listings: Path | None = None
+    tests_each_step: bool = True  # else only the last one
 
 
 def follow(work: Work) -> History:
@@ -111,7 +114,8 @@ def follow(work: Work) -> History:
             return history
         server.store_listing(work.listings, 0)
         for number, version in enumerate(versions[1:], 1):
-            history.steps.append(server.step(version))
+            is_tested = work.tests_each_step or number == len(versions) - 1
+            history.steps.append(server.step(version, is_tested=is_tested))
             server.store_listing(work.listings, number)
             if history.steps[-1].faults:
                 break
@@ -183,7 +187,7 @@ class _Server:
                 gzip.compress(json.dumps(self._list_tools()).encode(), mtime=0)
             )
 
-    def step(self, version: DirectoryDocument) -> Step:
+    def step(self, version: DirectoryDocument, *, is_tested: bool) -> Step:
         """Pull one version, and check what became of the server."""
         step = Step(version.version)
         before, names = self.folder / "before", self._list_names()
@@ -204,6 +208,8 @@ class _Server:
                 step.faults.append(f"{words[0]} gave {code}: {_find_errors(said)}")
                 return step
         self._check(step, names)
+        if is_tested:
+            self._test(step)
         self._read_changes(before, step)
         return step
 
@@ -243,10 +249,11 @@ class _Server:
         after = self._list_names()
         step.faults += self._find_lost_edits(after)
         step.tools = len(after)
+        by_path = {mask_variables(key): name for key, name in after.items()}
         step.faults += [
-            f"published name changed: {key}: {name} to {after[key]}"
+            f"published name changed: {key}: {name} to {now}"
             for key, name in names.items()
-            if key in after and after[key] != name
+            if (now := after.get(key) or by_path.get(mask_variables(key), name)) != name
         ]
         code, said = self.run("check", target)
         if code and "ack" in said:
@@ -256,7 +263,10 @@ class _Server:
             code, said = self.run("check", target)
         if code:
             step.faults.append(f"check gave {code}: {said[-800:]}")
-        code, said = self.run("test", target, "--json")
+
+    def _test(self, step: Step) -> None:
+        step.is_tested = True
+        _, said = self.run("test", str(self.target), "--json")
         report = json.loads(said[said.index("{") : said.rindex("}") + 1])
         for group in report["groups"]:
             step.passed += group["passed"]
@@ -427,6 +437,7 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="TEXT")
     parser.add_argument("--at-once", type=int, default=2)
     parser.add_argument("--again", action="store_true", help="also those that have faults")
+    parser.add_argument("--tests", choices=("each", "last"), default="each", help="steps to test")
     parser.add_argument("--keep", type=Path, metavar="FOLDER")
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
@@ -443,7 +454,12 @@ def main() -> int:
     done = {name for name, each in results.items() if not (options.again and find_faults(each))}
     directory = Directory(options.repository, options.commit)
     works = [
-        Work(directory, groups[name], options.keep and options.keep / name)
+        Work(
+            directory,
+            groups[name],
+            options.keep and options.keep / name,
+            tests_each_step=options.tests == "each",
+        )
         for name in names
         if name not in done
     ]

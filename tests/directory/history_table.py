@@ -30,6 +30,7 @@ def make_table(results: Sequence[Result]) -> str:
         "APIs with a fault": len(faulty),
         "steps from one version to the next": len(steps),
         "steps with a fault": sum(bool(step["faults"]) for step in steps),
+        "steps whose generated tests were run": sum(bool(step["is_tested"]) for step in steps),
         "generated tests passed": sum(step["passed"] for step in steps),
         **{f"edits: {kind}": count for kind, count in sorted(edits.items())},
         **{f"steps graded {level}": count for level, count in sorted(levels.items())},

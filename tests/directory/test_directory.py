@@ -112,6 +112,8 @@ def test_an_owner_keeps_all_edits_through_the_versions(repository: Path) -> None
     ]
     [step] = history.steps
     assert (step.faults, step.decisions, step.level) == ([], [], "minor")
+    assert step.is_tested
+    assert step.passed > 20
 
 
 def test_only_the_first_documents_of_the_random_order_are_a_sample() -> None:

@@ -19,8 +19,9 @@ from mcpgen.jsonschema.samples import CannotSampleError, Samples
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.media_types import is_json
 from mcpgen.plan.cases.calls import get_schema
-from mcpgen.plan.tools.identifier_sources import iterate_collections, mask_variables
+from mcpgen.plan.tools.identifier_sources import iterate_collections
 from mcpgen.text.json_pointer import json_pointer
+from mcpgen.text.uri_template import mask_variables
 
 _ITEM = "/{}"
 

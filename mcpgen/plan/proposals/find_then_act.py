@@ -19,12 +19,13 @@ from mcpgen.jsonschema.references import follow_references
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.proposals.similar import choose_reference
 from mcpgen.plan.skills.facts import find_identifier
-from mcpgen.plan.tools.identifier_sources import iterate_collections, mask_variables
+from mcpgen.plan.tools.identifier_sources import iterate_collections
 from mcpgen.plan.tools.listing import list_names
 from mcpgen.plan.tools.verb_classes import Deed
 from mcpgen.plan.tools.verb_evidence import collect_evidence
 from mcpgen.text.json_pointer import json_pointer, pointer_tokens
 from mcpgen.text.prose import plain_line
+from mcpgen.text.uri_template import mask_variables
 
 _EXACT = (
     "name", "email", "username", "user_name", "login", "slug", "handle", "code", "title", "number",

@@ -19,9 +19,9 @@ from mcpgen.plan.skills.writing import code, join_names, quote_sentence, quote_t
 from mcpgen.plan.tools.annotations import ends_something
 from mcpgen.plan.tools.identifier_sources import (
     iterate_collections,
-    mask_variables,
 )
 from mcpgen.plan.tools.pagination import find_size_parameter, is_page_position
+from mcpgen.text.uri_template import mask_variables
 
 _MIN_TELLING = 4  # letters of a name that means the same in all tools: not "id"
 _MAX_MEMBERS = 8

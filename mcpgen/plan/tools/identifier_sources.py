@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from mcpgen.ir.api import Operation
 from mcpgen.ir.tool_plan import ToolPlan
+from mcpgen.text.uri_template import mask_variables
 
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 
@@ -39,8 +40,3 @@ def iterate_collections(operation: Operation) -> Iterator[tuple[str, str]]:
     for index, segment in enumerate(segments):
         if (found := _VARIABLE.fullmatch(segment)) is not None:
             yield found[1], "/".join(segments[:index])
-
-
-def mask_variables(path: str) -> str:
-    """Return a path without the names of its variables."""
-    return _VARIABLE.sub("{}", path)

@@ -106,6 +106,14 @@ def test_a_change_of_the_tool_list_has_a_rule_and_a_level(
     assert found(compare(OLD, replace(OLD, tools=tools))) == [(rule, level)]
 
 
+def test_another_name_of_a_parameter_in_the_path_is_no_other_operation() -> None:
+    old, new = (
+        Surface({"get_pet": replace(TOOL, operation=f"GET /pets/{{{name}}}")})
+        for name in ("id", "petId")
+    )
+    assert found(compare(old, new)) == []
+
+
 ONE_TOOL: list[tuple[str, dict[str, Any], str, Level]] = [
     ("input removed", {"input_schema": inputs("shop", shop=TEXT)}, "input-removed", MAJOR),
     (

@@ -1,0 +1,59 @@
+"""Names of tools whose paths name their parameters otherwise than when they were published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcpgen.diagnostics import Problems
+from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.manifest.manifest import read_manifest
+from mcpgen.plan.plan import plan_tools
+from mcpgen.plan.policy import Policy
+
+MANIFEST = b"server: {name: shop}\nsources: [{document: openapi.yaml}]\n"
+
+
+def plan(make: Any, paths: dict[str, str], issued: dict[str, str]) -> ServerPlan:
+    """Plan an API of GET operations: the operationId of each path."""
+    root = make.document()
+    root["paths"] = {
+        path: {
+            "get": {
+                "operationId": operation_id,
+                "parameters": [
+                    {"name": part[1:-1], "in": "path", "required": True, "schema": {}}
+                    for part in path.split("/")
+                    if part.startswith("{")
+                ],
+                "responses": {"200": {"description": "done"}},
+            }
+        }
+        for path, operation_id in paths.items()
+    }
+    problems = Problems()
+    policy = Policy(read_manifest(MANIFEST, problems), issued)
+    return plan_tools(make(root).api, policy, problems)
+
+
+def test_a_tool_keeps_its_name_when_a_parameter_of_its_path_is_renamed(make: Any) -> None:
+    planned = plan(make, {"/tags/{tagName}": "fetchLabel"}, {"GET /tags/{id}": "get_tag"})
+    assert [tool.name for tool in planned.tools] == ["get_tag"]
+
+
+def test_a_name_stays_with_its_own_path_if_that_is_there_still(make: Any) -> None:
+    planned = plan(
+        make,
+        {"/tags/{id}": "getTag", "/tags/{name}": "findTag"},
+        {"GET /tags/{id}": "tag"},
+    )
+    names = {tool.operation.key: tool.name for tool in planned.tools}
+    assert names == {"GET /tags/{id}": "tag", "GET /tags/{name}": "find_tag"}
+
+
+def test_a_name_does_not_move_to_one_of_two_paths(make: Any) -> None:
+    planned = plan(
+        make,
+        {"/tags/{id}": "getTag", "/tags/{name}": "findTag"},
+        {"GET /tags/{key}": "tag"},
+    )
+    assert [tool.name for tool in planned.tools] == ["find_tag", "get_tag"]
