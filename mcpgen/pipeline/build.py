@@ -65,6 +65,7 @@ from mcpgen.pipeline.source_checks import (
     check_source_files,
 )
 from mcpgen.plan.arguments.credentials import find_hidden_credentials, report_destinations
+from mcpgen.plan.naming.published_paths import with_published_paths
 from mcpgen.plan.plan import plan_by_hand, plan_tools
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.tools.declared import with_declared
@@ -118,6 +119,7 @@ def plan_project(inputs: Inputs, problems: Problems, progress: Progress) -> Plan
     api = _join_sources(sources, parsed, inputs, problems)
     progress("plan")
     policy = _read_policy(sources, inputs, problems)
+    api = with_published_paths(api, {*policy.issued_names, *inputs.lock.left_out})
     plan = plan_server(api, policy, problems, progress, strict=inputs.options.strict)
     decided: tuple[HiddenCredential, ...] = ()
     if inputs.first is not None:

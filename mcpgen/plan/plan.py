@@ -18,7 +18,6 @@ from mcpgen.plan.arguments.headers import plan_default_headers, report_steering
 from mcpgen.plan.arguments.settings import SettingPlanning, count_tool_usage
 from mcpgen.plan.naming.aliases import collect_alias_names, resolve_aliases
 from mcpgen.plan.naming.names import assign_call_types, assign_module_names, find_safe_names
-from mcpgen.plan.naming.renamed_variables import follow_renamed_variables
 from mcpgen.plan.naming.tool_names import ToolNaming
 from mcpgen.plan.naming.words import snake_case
 from mcpgen.plan.policy import Policy
@@ -82,7 +81,6 @@ def _with_published(operations: Iterable[Operation], policy: Policy) -> tuple[Op
 class _Planning:
     def __init__(self, api: Api, policy: Policy, problems: Problems, count: Count) -> None:
         self._count = count
-        policy = follow_renamed_variables(policy, {it.key for it in api.operations})
         api = replace(
             api, operations=_with_published(apply_extension_names(api.operations), policy)
         )

@@ -169,6 +169,22 @@ def test_a_renamed_tag_or_another_order_does_not_affect_the_override(
     imported(project)
 
 
+def test_another_name_of_a_parameter_in_the_path_changes_nothing(
+    project, take_over, regenerate
+) -> None:
+    with (project / "mcpgen.yaml").open("a") as manifest:
+        manifest.write("operations:\n  GET /pets/{petId}: {name: find_pet}\n")
+    regenerate()
+    take_over()
+    before = (project / GENERATED).read_bytes()
+    change(project, ("  /pets/{petId}:", "  /pets/{id}:"), ("name: petId", "name: id"))
+    report = regenerate()
+    assert (report.outcome, told(report)) == ("done", [])
+    assert (project / GENERATED).read_bytes() == before
+    assert check(project).outcome == "done"
+    imported(project)
+
+
 def imported(project: Path) -> None:
     """Import the handlers as a server does when it starts."""
     code = (

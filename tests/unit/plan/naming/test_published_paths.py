@@ -1,4 +1,4 @@
-"""Names of tools whose paths name their parameters otherwise than when they were published."""
+"""Operations whose paths name their parameters otherwise than when they were published."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import Any
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.manifest.manifest import read_manifest
+from mcpgen.plan.naming.published_paths import with_published_paths
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
 
 MANIFEST = b"server: {name: shop}\nsources: [{document: openapi.yaml}]\n"
 
 
-def plan(make: Any, paths: dict[str, str], issued: dict[str, str]) -> ServerPlan:
+def plan(
+    make: Any, paths: dict[str, str], issued: dict[str, str], style: str = "simple"
+) -> ServerPlan:
     """Plan an API of GET operations: the operationId of each path."""
     root = make.document()
     root["paths"] = {
@@ -21,7 +24,13 @@ def plan(make: Any, paths: dict[str, str], issued: dict[str, str]) -> ServerPlan
             "get": {
                 "operationId": operation_id,
                 "parameters": [
-                    {"name": part[1:-1], "in": "path", "required": True, "schema": {}}
+                    {
+                        "name": part[1:-1],
+                        "in": "path",
+                        "required": True,
+                        "schema": {},
+                        "style": style,
+                    }
                     for part in path.split("/")
                     if part.startswith("{")
                 ],
@@ -32,12 +41,15 @@ def plan(make: Any, paths: dict[str, str], issued: dict[str, str]) -> ServerPlan
     }
     problems = Problems()
     policy = Policy(read_manifest(MANIFEST, problems), issued)
-    return plan_tools(make(root).api, policy, problems)
+    api = with_published_paths(make(root).api, issued)
+    return plan_tools(api, policy, problems)
 
 
 def test_a_tool_keeps_its_name_when_a_parameter_of_its_path_is_renamed(make: Any) -> None:
     planned = plan(make, {"/tags/{tagName}": "fetchLabel"}, {"GET /tags/{id}": "get_tag"})
-    assert [tool.name for tool in planned.tools] == ["get_tag"]
+    (tool,) = planned.tools
+    assert (tool.name, tool.operation.key) == ("get_tag", "GET /tags/{id}")
+    assert [argument.name for argument in tool.arguments] == ["id"]
 
 
 def test_a_name_stays_with_its_own_path_if_that_is_there_still(make: Any) -> None:
@@ -57,3 +69,20 @@ def test_a_name_does_not_move_to_one_of_two_paths(make: Any) -> None:
         {"GET /tags/{key}": "tag"},
     )
     assert [tool.name for tool in planned.tools] == ["find_tag", "get_tag"]
+
+
+def test_parameters_are_renamed_by_their_place_in_the_path(make: Any) -> None:
+    planned = plan(make, {"/a/{second}/b/{first}": "getB"}, {"GET /a/{first}/b/{second}": "get_b"})
+    (tool,) = planned.tools
+    assert tool.operation.path == "/a/{first}/b/{second}"
+    assert [argument.wire_name for argument in tool.arguments] == ["first", "second"]
+
+
+def test_a_path_that_names_two_parameters_alike_stays_as_it_is(make: Any) -> None:
+    planned = plan(make, {"/a/{id}/b/{id}": "getB"}, {"GET /a/{first}/b/{second}": "get_b"})
+    assert [tool.operation.path for tool in planned.tools] == ["/a/{id}/b/{id}"]
+
+
+def test_a_name_that_is_sent_is_that_of_the_document(make: Any) -> None:
+    planned = plan(make, {"/tags/{tagName}": "getTag"}, {"GET /tags/{id}": "get_tag"}, "matrix")
+    assert [argument.wire_name for argument in planned.tools[0].arguments] == ["tagName"]
