@@ -210,7 +210,8 @@ class _Planning:
             prefixes={source.name: source.tool_prefix for source in self.api.sources},
         )
         issued = {**self.policy.issued_names, **chosen}
-        names = naming.names(issued)
+        present = {it.key for it in self.api.operations} | {it.operation for it in self.skipped}
+        names = naming.names(issued, self.policy.issued_names.keys() - present)
         types = assign_call_types(selected, self.policy.published_calls, self.policy.issued_names)
         in_order = sorted(selected, key=lambda operation: operation.key)
         planned = {}

@@ -68,17 +68,36 @@ class ToolNaming:
         self.phrases = _derive_phrases(self.operations.values())
         self.wanted = _disambiguate(self.operations, self.phrases)
 
-    def names(self, published: Mapping[str, str]) -> dict[str, str]:
-        """Return a name for the tool of each operation, by key. Published names stay."""
+    def names(self, published: Mapping[str, str], gone: Collection[str] = ()) -> dict[str, str]:
+        """Return a name for the tool of each operation, by key. Published names stay.
+
+        The published name of a `gone` operation, which the document no longer has, goes to the one
+        new operation of its method that the document calls so: its path moved.
+        """
         names = {it: published[it] for it in self.operations if it in published}
         names = {key: name for key, name in names.items() if _TOOL_NAME.match(name)}
         taken = {*published.values(), *self.reserved}
+        used = {*names.values(), *self.reserved}
+        left = {key: name for key, name in published.items() if key in gone and name not in used}
+        names |= self._follow_moved(names, left)
         unnamed = (it for it in self.operations.values() if it.key not in names)
         streams = {it.key: self._iterate_candidates(it) for it in unnamed}
         names |= _assign_names(streams, taken)
         for key in sorted(self.operations.keys() - names.keys()):
             names[key] = self._append_hash(key, {*taken, *names.values()})
         return names
+
+    def _follow_moved(self, named: Collection[str], left: Mapping[str, str]) -> dict[str, str]:
+        """Return names of `left` operations, by key, that one operation without a name wants."""
+        if not left:
+            return {}
+        free = {(name, _get_method(key)) for key, name in left.items()}
+        wanted: dict[str, list[str]] = {}
+        for key in (it for it in self.operations if it not in named):
+            name = next(self._iterate_candidates(self.operations[key]), "")
+            if (name, _get_method(key)) in free:
+                wanted.setdefault(name, []).append(key)
+        return {keys[0]: name for name, keys in wanted.items() if len(keys) == 1}
 
     def find_current_names(self, names: Mapping[str, str]) -> dict[str, str]:
         """Return the names that the document states now, by key, for the tools that differ.
@@ -133,6 +152,11 @@ class ToolNaming:
         while (hashed := f"{name.rstrip('_')}_{digest(seed)}") in taken:
             seed += "+"
         return hashed
+
+
+def _get_method(key: str) -> str:
+    """Return what an operation key has before its path: "GET", "shop:GET"."""
+    return key.partition(" ")[0]
 
 
 def _assign_names(streams: Mapping[str, Iterator[str]], taken: Collection[str]) -> dict[str, str]:

@@ -86,3 +86,17 @@ def test_a_path_that_names_two_parameters_alike_stays_as_it_is(make: Any) -> Non
 def test_a_name_that_is_sent_is_that_of_the_document(make: Any) -> None:
     planned = plan(make, {"/tags/{tagName}": "getTag"}, {"GET /tags/{id}": "get_tag"}, "matrix")
     assert [argument.wire_name for argument in planned.tools[0].arguments] == ["tagName"]
+
+
+def test_a_tool_keeps_its_name_if_its_path_moves(make: Any) -> None:
+    planned = plan(make, {"/v2/tags": "listTags"}, {"GET /v1/tags": "list_tags"})
+    assert [(tool.name, tool.operation.key) for tool in planned.tools] == [
+        ("list_tags", "GET /v2/tags")
+    ]
+
+
+def test_a_tool_gets_another_name_if_the_document_has_the_published_one(make: Any) -> None:
+    paths = {"/v1/tags": "listTags1", "/v2/tags": "listTags"}
+    planned = plan(make, paths, {"GET /v1/tags": "list_tags"})
+    names = {tool.operation.key: tool.name for tool in planned.tools}
+    assert names == {"GET /v1/tags": "list_tags", "GET /v2/tags": "list_tags_v2"}

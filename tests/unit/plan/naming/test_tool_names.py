@@ -174,6 +174,26 @@ def test_published_names_do_not_change() -> None:
     }
 
 
+def test_a_name_follows_an_operation_whose_path_moved() -> None:
+    naming = ToolNaming([operation("listPets", "/v2/pets"), operation("getPet", "/v2/pets/{id}")])
+    published = {"GET /v1/pets": "list_pets", "POST /v1/pets/{id}": "get_pet"}
+    names = naming.names(published, gone=published)
+    assert names["GET /v2/pets"] == "list_pets"
+    assert names["GET /v2/pets/{id}"] != "get_pet"  # was of another method
+
+
+def test_a_name_of_an_operation_that_is_only_skipped_does_not_move() -> None:
+    naming = ToolNaming([operation("listPets", "/v2/pets")])
+    published = {"GET /v1/pets": "list_pets"}
+    assert "list_pets" not in naming.names(published, gone=()).values()
+
+
+def test_a_name_does_not_move_if_another_tool_has_it_by_now() -> None:
+    naming = ToolNaming([operation("listPets", "/v2/pets"), operation("search", "/search")])
+    published = {"GET /v1/pets": "list_pets", "GET /search": "list_pets"}
+    assert naming.names(published, gone={"GET /v1/pets"})["GET /v2/pets"] != "list_pets"
+
+
 def test_an_invalid_published_name_is_replaced() -> None:
     assert tool_names([operation("listPets")], {"GET /pets": "List Pets"}) == {
         "GET /pets": "list_pets"
