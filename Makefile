@@ -34,7 +34,7 @@ OAUTH_PACKAGES := oidc-provider@9.13.3 \
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test test-fast static bench bench-compare bench-instructions bench-million bench-capacity bench-results bench-telemetry fuzz properties kills task-kills load validate-selftest audit-selftest validate-agreement validate-servers image peers wheelhouse pythons corpus corpus-compare corpus-paging directory directory-planning histories lint-corpus suites judges ranking lexicon text-signals annotations tools-before-after proposals docs update-docs update-examples clean
+.PHONY: help demo test test-fast static bench bench-compare bench-instructions bench-million bench-capacity bench-results bench-telemetry fuzz properties kills task-kills load validate-selftest audit-selftest validate-agreement validate-servers image peers wheelhouse pythons corpus corpus-compare corpus-paging directory directory-planning histories grades lint-corpus suites judges ranking lexicon text-signals annotations tools-before-after proposals docs update-docs update-examples clean
 .DELETE_ON_ERROR:
 
 help:
@@ -64,6 +64,7 @@ help:
 	@echo 'make directory REPOSITORY=FOLDER  a server of each API of a public directory, tested; a table'
 	@echo 'make directory-planning REPOSITORY=FOLDER  the operations of a public directory that get a tool; a table'
 	@echo 'make histories REPOSITORY=FOLDER  servers with edits, pulled through all versions of their APIs'
+	@echo 'make grades            what the histories changed, as mcpgen and mcp-contract grade it; a table'
 	@echo 'make corpus-paging BASE=FOLDER  the lists whose pages that source tree and this one find; tables'
 	@echo 'make lint-corpus      lint the examples and the servers of a hundred real documents; a table'
 	@echo 'make suites           the generated tests of twenty real documents, run; a table'
@@ -221,6 +222,10 @@ directory-planning: $(TEST_TOOLS)
 
 histories: $(TEST_TOOLS)
 	@$(BIN)/python -m tests.directory.histories --repository "$(REPOSITORY)" $(if $(COMMIT),--commit "$(COMMIT)") $(ARGUMENTS)
+
+# RESULTS and LISTINGS are what `make histories` stored with `--results FILE --keep FOLDER`.
+grades: $(INSTALLED) $(PEERS)/mcp-contract-0.6.0/installed.txt
+	@$(BIN)/python -m tests.directory.grades --results "$(RESULTS)" --listings "$(LISTINGS)" $(if $(WRITE),--write "$(WRITE)") $(ARGUMENTS)
 
 corpus-paging: $(INSTALLED)
 	@$(BIN)/python -m tests.corpus.paging --base "$(BASE)" $(PARTS)

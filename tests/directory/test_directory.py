@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.directory.__main__ import describe_extent
-from tests.directory.histories import Work, follow
+from tests.directory.histories import Step, Work, follow
+from tests.directory.history_table import make_table as make_history_table
+from tests.directory.judges import sample_documents
 from tests.directory.planning import make_table as make_planning_table
 from tests.directory.planning import plan_document
 from tests.directory.source import (
@@ -144,6 +146,38 @@ def test_the_table_misses_its_goals_where_a_suite_fails() -> None:
     assert not make_table([{**result, "served": 9}])[1]
     assert not make_table([{**result, "megabytes": {"generate": 700}}])[1]
     assert not make_table([result, {**result, "outcome": "crashed"}])[1]
+
+
+def test_documents_are_judged_until_they_have_enough_operations(
+    repository: Path, tmp_path: Path
+) -> None:
+    documents = list_documents(repository, "HEAD")
+    directory = Directory(repository, "HEAD")
+    judged = [*sample_documents(directory, documents, 5, tmp_path / "two")]
+    assert [each.name for each in judged] == ["pets.example 1.9.0", "pets.example 1.10.0"]
+    assert all(each.path.is_file() for each in judged)
+    assert len([*sample_documents(directory, documents, 4, tmp_path / "one")]) == 1
+
+
+def test_histories_are_counted_by_step_and_decision() -> None:
+    step = asdict(Step("2", "major", decisions=["ack of the override"], is_tested=True, passed=7))
+    history = {"api": "a", "outcome": "done", "edits": ["renamed GET /a"], "faults": []}
+    faulty = {**step, "level": "minor", "faults": ["lost: a"], "is_tested": False, "passed": 0}
+    table = make_history_table(
+        [{**history, "steps": [step, faulty]}, {**history, "outcome": "absent", "steps": []}]
+    )
+    for row in (
+        "| APIs absent in the copy | 1 |",
+        "| APIs with a fault | 1 |",
+        "| steps from one version to the next | 2 |",
+        "| steps whose generated tests were run | 1 |",
+        "| generated tests passed | 7 |",
+        "| edits: renamed | 1 |",
+        "| steps graded major | 1 |",
+        "| decisions: ack of | 2 |",
+        "a: lost: a",
+    ):
+        assert row in table.splitlines()
 
 
 def test_operations_are_planned_without_a_server(repository: Path) -> None:
