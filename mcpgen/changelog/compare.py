@@ -42,7 +42,7 @@ _WORDS = {
         read-only-hint destructive-hint scope-added
         """,
     Level.MINOR: """
-        tool-added tool-renamed-aliased alias-added
+        tool-added tool-renamed-aliased alias-added operation-moved
         input-added input-optional
         input-type-widened input-enum-widened input-constraint-widened
         output-added output-required output-enum-narrowed output-constraint-narrowed
@@ -152,9 +152,7 @@ def _compare_members(before: str, old: Surface, after: str, new: Surface) -> Ite
     was, now = old.tools[before].merges, new.tools[after].merges
     for choice in sorted(was.keys() & now.keys()):
         one, other = old.exposed[was[choice]], new.exposed[now[choice]]
-        if mask_variables(one.operation) != mask_variables(other.operation):
-            message = f"calls `{other.operation}` for `{choice}` now, not `{one.operation}`"
-            yield _Found("operation-changed", before, message, is_certain=False)
+        yield from _compare_operations(before, one, other, f" for `{choice}`")
         yield from _compare_security(before, one, other)
         if one.checked_schema is not None or other.checked_schema is not None:
             yield from _compare_inputs(before, one, other)
@@ -188,9 +186,7 @@ def _compare_names(before: str, was: SurfaceTool, after: str, now: SurfaceTool) 
         yield _Found("tool-renamed-aliased", before, message)
     elif before != after:
         yield _Found("tool-renamed", before, f"is called `{after}` now (`{now.operation}`)")
-    if mask_variables(was.operation) != mask_variables(now.operation):
-        message = f"calls `{now.operation}` now, not `{was.operation}`"
-        yield _Found("operation-changed", before, message, is_certain=False)
+    yield from _compare_operations(before, was, now)
     for alias in sorted({*was.aliases} - kept):
         yield _Found("alias-removed", before, f"no longer answers to `{alias}`")
     for alias in sorted({*now.aliases} - {before, *was.aliases}):
@@ -204,6 +200,22 @@ def _compare_names(before: str, was: SurfaceTool, after: str, now: SurfaceTool) 
             f"aliases: [{after}]}}` under `operations` in mcpgen.yaml takes the new name, and the "
             "old one still works",
         )
+
+
+_VERSION_SEGMENT = re.compile(r"/v[0-9]+(?:(?:alpha|beta|rc|p)[0-9]*)*(?=/|\Z)")
+
+
+def _compare_operations(
+    name: str, was: SurfaceTool, now: SurfaceTool, which: str = ""
+) -> Iterator[_Found]:
+    """Report another operation behind a tool; one of another version of the API is a move."""
+    old, new = (mask_variables(tool.operation) for tool in (was, now))
+    if old == new:
+        return
+    is_moved = _VERSION_SEGMENT.sub("", old) == _VERSION_SEGMENT.sub("", new)
+    rule = "operation-moved" if is_moved else "operation-changed"
+    message = f"calls `{now.operation}`{which} now, not `{was.operation}`"
+    yield _Found(rule, name, message, is_certain=is_moved)
 
 
 def _compare_tools(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[_Found]:

@@ -89,9 +89,21 @@ TOOLS = [
     ),
     (
         "another operation under the same name",
-        {"list_pets": replace(TOOL, operation="GET /v2/pets")},
+        {"list_pets": replace(TOOL, operation="GET /animals")},
         "operation-changed",
         MAJOR,
+    ),
+    (
+        "another method under the same name",
+        {"list_pets": replace(TOOL, operation="POST /pets")},
+        "operation-changed",
+        MAJOR,
+    ),
+    (
+        "the operation of another version of the API",
+        {"list_pets": replace(TOOL, operation="GET /v2beta1/pets")},
+        "operation-moved",
+        MINOR,
     ),
     ("alias added", {"list_pets": replace(TOOL, aliases=("pets",))}, "alias-added", MINOR),
 ]
