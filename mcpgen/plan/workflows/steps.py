@@ -177,7 +177,10 @@ class WorkflowSteps:
         given: dict[str, Value] = {}
         said = [it for it in step.arguments if tool is None or not _is_implied(it, tool)]
         if tool is not None and tool.flat_body is not None:
-            said = _gather_members(said, tool, tool.flat_body)
+            if missing := _find_missing_members(said, tool, tool.flat_body):
+                self._refuse_incomplete(step, tool, missing)
+                return ObjectOf(())
+            said = _gather_members(said, tool, tool.flat_body, step.tokens)
         for written in said:
             value = self._values.resolve(written.value, written.tokens, items=items, step=None)
             if tool is None:
@@ -247,13 +250,16 @@ class WorkflowSteps:
             if argument.required and argument.default is UNSET and argument.name not in given
         ]
         if missing:
-            self._refuse(
-                "workflow-argument-missing",
-                f"the step `{step.id}` lacks {', '.join(f'`{name}`' for name in missing)}",
-                step.tokens,
-                f"`{tool.operation.key}` cannot be called without",
-                "give it under `arguments`, as a literal or an expression",
-            )
+            self._refuse_incomplete(step, tool, missing)
+
+    def _refuse_incomplete(self, step: Step, tool: ToolPlan, missing: Iterable[str]) -> None:
+        self._refuse(
+            "workflow-argument-missing",
+            f"the step `{step.id}` lacks {', '.join(f'`{name}`' for name in missing)}",
+            step.tokens,
+            f"`{tool.operation.key}` cannot be called without",
+            "give it under `arguments`, as a literal or an expression",
+        )
 
     def _check_fits(self, value: Value, wanted: Known, tokens: Tokens, items: Value | None) -> None:
         """Reject a value that is never valid for an argument; `items` is the list of `$item`."""
@@ -300,17 +306,31 @@ class WorkflowSteps:
         )
 
 
-def _gather_members(said: list[StepArgument], tool: ToolPlan, flat: FlatBody) -> list[StepArgument]:
-    """Return the arguments of a step with one body in place of those that are its members.
+def _passes_whole_body(said: Iterable[StepArgument], flat: FlatBody) -> bool:
+    """Return whether a step passes a body whose members are arguments, such as a result."""
+    return any(
+        it.location == "body" or (not it.location and it.name == flat.argument) for it in said
+    )
 
-    A step can pass the whole body as well, which can be the result of another step.
-    """
+
+def _find_missing_members(
+    said: Iterable[StepArgument], tool: ToolPlan, flat: FlatBody
+) -> list[str]:
+    """Return the required arguments that are members of the body and that a step lacks."""
+    if _passes_whole_body(said, flat):
+        return []
+    given = {it.name for it in said if not it.location}
+    required = tool.input_schema.get("required", ())
+    return [name for name in required if name in flat.members and name not in given]
+
+
+def _gather_members(
+    said: list[StepArgument], tool: ToolPlan, flat: FlatBody, step: Tokens
+) -> list[StepArgument]:
+    """Return the arguments of a step with one body in place of those that are its members."""
     members = [it for it in said if not it.location and it.name in flat.members]
     others = [it for it in said if it not in members]
-    has_body = any(
-        it.location == "body" or (not it.location and it.name == flat.argument) for it in others
-    )
-    if has_body or not (members or flat.required):
+    if _passes_whole_body(others, flat) or not (members or flat.required):
         return said
     body = ObjectOf(
         tuple(
@@ -319,7 +339,7 @@ def _gather_members(said: list[StepArgument], tool: ToolPlan, flat: FlatBody) ->
             for member in [flat.members[it.name]]
         )
     )
-    tokens = members[0].tokens[:-1] if members else ()
+    tokens = members[0].tokens[:-1] if members else step
     return [*others, StepArgument(flat.argument, "", body, tokens)]
 
 

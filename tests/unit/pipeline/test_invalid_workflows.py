@@ -435,6 +435,25 @@ def test_an_invalid_workflow_is_reported_with_location_and_help(
     assert contents(project) == before
 
 
+def test_a_step_that_lacks_a_member_of_the_body_is_reported_with_its_name(
+    project: Path, regenerate: Callable[..., Report]
+) -> None:
+    document = project / "openapi.yaml"
+    add = (
+        "    post:\n      operationId: addOrder\n"
+        "      requestBody: {required: true, content: {application/json: {schema:\n"
+        "        {type: object, required: [pet], properties: {pet: {type: integer}}}}}}\n"
+        '      responses: {"201": {description: Added.}}\n'
+    )
+    document.write_text(document.read_text().replace("components:", f"{add}components:"))
+    with (project / "mcpgen.yaml").open("a") as file:
+        file.write(manifest(FETCH, "{id: add, operation: addOrder}"))
+    report = regenerate()
+    hint = "give it under `arguments`, as a literal or an expression"
+    assert_refused(report, "workflow-argument-missing", AGAIN, hint)
+    assert [problem.message for problem in report.problems] == ["the step `add` lacks `pet`"]
+
+
 @pytest.mark.parametrize("name", ARAZZO_REFUSED)
 def test_an_invalid_arazzo_document_is_reported_at_its_own_location(
     name: str, project: Path, regenerate: Callable[..., Report]
