@@ -245,7 +245,12 @@ def _compare_outputs(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[
         elif now.output_schema is not None:
             yield _Found("output-added", name, "says what its result looks like")
         return
-    found = compare_schemas(was.output_schema, now.output_schema, severe=Effect.WIDENED)
+    found = compare_schemas(
+        was.output_schema,
+        now.output_schema,
+        severe=Effect.WIDENED,
+        is_cut=(was.output_is_cut, now.output_is_cut),
+    )
     changed = {one.path for one in found if one.kind not in TELLING}
     reported = [one for one in found if one.kind not in TELLING or one.path not in changed]
     yield from _grade(name, "output", "the result", reported)

@@ -116,6 +116,7 @@ def _surface_tool(entry: JsonObject, listed: JsonObject, aliases: tuple[str, ...
         "security": entry.get("request", {}).get("security", ()),
         "aliases": aliases,
         "document_name": entry.get("document_name", ""),
+        "output_is_cut": entry.get("output_is_cut", False),
         "flat_body": entry.get("flat_body"),
         "wire_names": entry.get("wire_names", {}) if "flat_body" in entry else {},
         "merges": entry.get("members", {}) if "scope" in entry else {},

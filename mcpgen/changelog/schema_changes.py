@@ -239,10 +239,17 @@ class Difference(Struct, frozen=True):
     is_certain: bool = True
 
 
-def compare_schemas(old: JsonSchema, new: JsonSchema, *, severe: Effect) -> tuple[Difference, ...]:
+def compare_schemas(
+    old: JsonSchema,
+    new: JsonSchema,
+    *,
+    severe: Effect,
+    is_cut: tuple[bool, bool] = (False, False),
+) -> tuple[Difference, ...]:
     """Compare two self-contained schemas; `severe` is what an undecided difference counts as.
 
-    A schema that several places refer to is told of at the first of them.
+    A schema that several places refer to is told of at the first of them. `is_cut` says of each
+    schema whether deeper parts were left out of it, whose absence then says nothing.
     """
     if is_same_value(old, new):
         return ()
@@ -252,7 +259,8 @@ def compare_schemas(old: JsonSchema, new: JsonSchema, *, severe: Effect) -> tupl
         kind = Kind.CONSTRAINT_NARROWED if narrowed else Kind.CONSTRAINT_WIDENED
         which = "is" if is_schema(old) else "was"
         return (Difference("", kind, f"{which} described by no JSON Schema", is_certain=False),)
-    comparison = _Comparison(SchemaRoot(old), SchemaRoot(new), severe, _Budget(_MAX_PAIRS))
+    budget = _Budget(_MAX_PAIRS)
+    comparison = _Comparison(SchemaRoot(old), SchemaRoot(new), severe, budget, is_cut=is_cut)
     comparison.run(old, new)
     return tuple(sorted(comparison.found, key=lambda one: (one.path, one.kind, one.detail)))
 
@@ -284,13 +292,20 @@ _UNDERSTOOD = frozenset(
 
 class _Comparison:
     def __init__(
-        self, old: SchemaRoot, new: SchemaRoot, severe: Effect, budget: _Budget, depth: int = 0
+        self,
+        old: SchemaRoot,
+        new: SchemaRoot,
+        severe: Effect,
+        budget: _Budget,
+        depth: int = 0,
+        is_cut: tuple[bool, bool] = (False, False),
     ) -> None:
         self._old = old
         self._new = new
         self._severe = severe
         self._budget = budget
         self._depth = depth
+        self._is_cut = is_cut
         self._seen: dict[tuple[object, object], tuple[JsonSchema, JsonSchema]] = {}
         self._pending: list[tuple[JsonSchema, JsonSchema, str]] = []
         self.found: set[Difference] = set()
@@ -319,6 +334,8 @@ class _Comparison:
         for keyword, kind in _TEXTS.items():
             if not is_same_value(old.get(keyword), new.get(keyword)):
                 self._add(path, kind, _describe_text(keyword, old.get(keyword), new.get(keyword)))
+        if self._compare_cut(old, new, path):
+            return
         while alternatives(old) is not None or alternatives(new) is not None:
             if not self._compare_composition(old, new, path):
                 return
@@ -335,6 +352,17 @@ class _Comparison:
             self._compare_others(old, new, "items", f"{path}[]")
         self._compare_parts(old, new, path)
         self._compare_unknown(old, new, path)
+
+    def _compare_cut(self, old: JsonObject, new: JsonObject, path: str) -> bool:
+        """Report a part that one side leaves out as another text; say whether that is so."""
+        was_cut, now_cut = self._is_cut
+        if now_cut and _says_nothing_inside(new) and not _says_nothing_inside(old):
+            self._add(path, Kind.TEXT, "no longer says what is in it")
+        elif was_cut and _says_nothing_inside(old) and not _says_nothing_inside(new):
+            self._add(path, Kind.TEXT, "says what is in it")
+        else:
+            return False
+        return True
 
     def _compare_types(self, old: JsonObject, new: JsonObject, path: str) -> bool:
         """Compare types; say whether there is any value of both schemas, to compare further."""
@@ -462,7 +490,14 @@ class _Comparison:
 
         Beyond a limit of nesting it is undecided.
         """
-        supposed = _Comparison(self._old, self._new, Effect.NARROWED, self._budget, self._depth + 1)
+        supposed = _Comparison(
+            self._old,
+            self._new,
+            Effect.NARROWED,
+            self._budget,
+            self._depth + 1,
+            self._is_cut,
+        )
         supposed._seen = dict(self._seen)
         if supposed._depth > _MAX_SUPPOSITIONS:
             supposed._report("", "constraint", Effect.UNDECIDED, "nests too deep")
@@ -502,6 +537,14 @@ class _Comparison:
 
     def _add(self, path: str, kind: Kind, detail: str, *, is_certain: bool = True) -> None:
         self.found.add(Difference(path, kind, detail, is_certain))
+
+
+_INSIDE = frozenset({"properties", "additionalProperties", "items", "allOf", "anyOf", "oneOf"})
+
+
+def _says_nothing_inside(schema: JsonObject) -> bool:
+    """Return whether a schema of objects or arrays says nothing of their members."""
+    return not _INSIDE & schema.keys() and bool(kinds(schema) & {"object", "array"})
 
 
 def _format_types(schema: JsonObject) -> str:

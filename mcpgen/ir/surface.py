@@ -29,6 +29,7 @@ class SurfaceTool(Struct, frozen=True, omit_defaults=True):
     document_name: str = ""  # its name by the current document, if the published name differs
     merges: Mapping[str, str] = field(default_factory=dict)
     """Of a merged tool: the names of its tools in `Surface.exposed`, by what selects them."""
+    output_is_cut: bool = False  # whether `output_schema` leaves out deeper parts of the response
     flat_body: FlatBody | None = None  # if members of the body are arguments
     wire_names: Mapping[str, str] = field(default_factory=dict)
     """The names of the API of those members, as in `ToolPlan`."""

@@ -251,6 +251,7 @@ class ToolPlan(Struct, frozen=True):
     exposed_as: str = "tool"  # or "resource", "template", "prompt", "member": not listed as a tool
     stated: EffectiveEntry = EffectiveEntry()  # its settings in the manifest
     document_name: str = ""  # its name by the current document, if the published name differs
+    output_is_cut: bool = False  # whether its output schema leaves out deeper parts of the response
     scope: str = ""  # of a merged tool: the argument that selects the operation
     merges: tuple[MergedMember, ...] = ()  # of a merged tool; `operation` is one of them
 

@@ -270,6 +270,7 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
             "flat_body": _describe_flat_body(tool.flat_body),
             "input_schema": tool.full_input_schema,
             "members": {"body": dict(tool.members)} if tool.members else {},
+            "output_is_cut": tool.output_is_cut,
             "shaping": _describe_shaping(tool.policies),
             "wire_names": dict(tool.wire_names),
         }
@@ -408,5 +409,6 @@ def _surface_tool(tool: ToolPlan | WorkflowPlan) -> SurfaceTool:
         ),
         aliases=tool.aliases,
         document_name=tool.document_name,
+        output_is_cut=tool.output_is_cut,
         merges={member.choice: member.tool for member in tool.merges},
     )

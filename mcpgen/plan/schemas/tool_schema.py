@@ -119,6 +119,7 @@ class OutputSchema(Struct, frozen=True):
 
     schema: JsonObject
     result_key: str
+    is_cut: bool  # whether deeper parts of the response were left out
 
 
 _KnownObjects: TypeAlias = dict[int, tuple[Shape, dict[str, JsonSchema] | None]]
@@ -175,7 +176,7 @@ class ToolSchemas:
             listed["$defs"] = bundle.definitions
         if self._form.has_output_limits:
             listed = fit_descriptions(listed, self._form.output_budget)
-        return OutputSchema(listed, result_key)
+        return OutputSchema(listed, result_key, bundle.is_cut)
 
     def _as_object(self, shape: Shape, known: _KnownObjects) -> dict[str, JsonSchema] | None:
         """Return the properties of a response that is always an object, or None.

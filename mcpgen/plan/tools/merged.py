@@ -94,6 +94,7 @@ class _Merging:
             full_input_schema=None,
             output_schema=first.output_schema,
             result_key=first.result_key,
+            output_is_cut=first.output_is_cut,
             returns=first.returns,
             annotations=annotations,
             accept=first.accept,

@@ -21,32 +21,31 @@ from mcpgen.plan.schemas.output_profile import (
     nest_paths,
     split_path,
 )
-from mcpgen.plan.schemas.tool_schema import ToolSchemas, list_response_schemas
+from mcpgen.plan.schemas.tool_schema import OutputSchema, ToolSchemas, list_response_schemas
 from mcpgen.plan.schemas.types import Types
 from mcpgen.text.media_types import essence_of
 
 
 def plan_result(
     operation: Operation, hint: str, policies: ResultPolicies, schemas: ToolSchemas, types: Types
-) -> tuple[JsonObject | None, str, Annotation]:
-    """Return the output schema of a tool, the key of a wrapped result, and the handler's type.
+) -> tuple[OutputSchema | None, Annotation]:
+    """Return the output schema of a tool, if it has one, and the type that its handler returns.
 
-    The schema is None if there is none, the key "" for an object. `hint` names the class that an
-    inline object needs.
+    `hint` names the class that an inline object needs.
     """
     found, is_sure = list_response_schemas(operation)
     if not found:
-        return None, "", _returns_without_json(operation)
+        return None, _returns_without_json(operation)
     schema = found[0] if len(found) == 1 else {"anyOf": found}
     narrowing = Projection(schemas.responses)
     output = schemas.output(narrowing.project(found, dict(policies.select)))
     if not is_sure or len(found) > 1:
-        return output.schema, output.result_key, Annotation("object")
+        return output, Annotation("object")
     typed = types.of(schema, "response", f"{hint}Result")
     returns = typed.annotation if "|" not in typed.source else Annotation("object")
     if "Literal[" in returns.source or returns.source == "None":
         returns = Annotation("object")
-    return output.schema, output.result_key, returns
+    return output, returns
 
 
 def _returns_without_json(operation: Operation) -> Annotation:

@@ -130,9 +130,9 @@ class ToolPlanning:
         accept = list_accepted_types(operation)
         paging = {} if pages is None else describe_pages(pages)
         taken = (*inputs.listed["properties"], *paging)
-        output_schema, result_key, returns = plan_result(
-            operation, hint, policies, self._schemas, self._types
-        )
+        output, returns = plan_result(operation, hint, policies, self._schemas, self._types)
+        output_schema = None if output is None else output.schema
+        result_key = "" if output is None else output.result_key
         continuation: Mapping[str, JsonObject] = {}
         fields: Mapping[str, JsonObject] = {}
         if entry.expose == "tool" and operation.method != "HEAD" and returns.source != "None":
@@ -167,6 +167,7 @@ class ToolPlanning:
             view=self._plan_view(operation, effective, policies, result_key),
             exposed_as=entry.expose,
             stated=effective,
+            output_is_cut=output is not None and output.is_cut,
             also_answered=also_answered(operation),
             fixed=adjusted.fixed,
             hidden=adjusted.hidden,

@@ -126,6 +126,29 @@ def test_another_name_of_a_parameter_in_the_path_is_no_other_operation() -> None
     assert found(compare(old, new)) == []
 
 
+def test_a_part_that_the_listing_leaves_out_was_not_removed() -> None:
+    part = outputs(item=outputs(tags={"type": "array", "items": TEXT}, name=TEXT))
+    cut = outputs(item={"type": "object"})
+    whole, shortened = (
+        Surface({"list_pets": replace(TOOL, output_schema=part)}),
+        Surface({"list_pets": replace(TOOL, output_schema=cut, output_is_cut=True)}),
+    )
+    assert found(compare(whole, shortened)) == [("output-text", PATCH)]
+    assert found(compare(shortened, whole)) == [("output-text", PATCH)]
+    stated = Surface({"list_pets": replace(TOOL, output_schema=cut)})
+    assert {rule for rule, _ in found(compare(whole, stated))} == {"output-removed"}
+
+
+def test_a_part_that_is_listed_is_compared_though_another_one_is_left_out() -> None:
+    old = outputs(item=outputs(name=TEXT), pet=outputs(name=TEXT, age=NUMBER))
+    new = outputs(item={"type": "object"}, pet=outputs(name=TEXT))
+    before, after = (
+        Surface({"list_pets": replace(TOOL, output_schema=schema, output_is_cut=True)})
+        for schema in (old, new)
+    )
+    assert found(compare(before, after)) == [("output-removed", MAJOR), ("output-text", PATCH)]
+
+
 ONE_TOOL: list[tuple[str, dict[str, Any], str, Level]] = [
     ("input removed", {"input_schema": inputs("shop", shop=TEXT)}, "input-removed", MAJOR),
     (
