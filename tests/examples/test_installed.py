@@ -6,6 +6,7 @@ installs generated servers is tested in `journeys`.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,20 @@ from tests.support.paths import EXAMPLES
 from tests.support.wheel import copy_project, make_environment_with_uv, run, shell_variables
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where one environment is after the other, so that their bytecode is at the same paths."""
+    return tmp_path_factory.mktemp("installed")
+
+
 @pytest.mark.parametrize("name", [*NAMES, *BY_HAND])
-def test_an_example_passes_its_suite_in_a_fresh_environment(name: str, tmp_path: Path) -> None:
+def test_an_example_passes_its_suite_in_a_fresh_environment(
+    name: str, folder: Path, tmp_path: Path
+) -> None:
     project = copy_project(EXAMPLES / f"{name}-mcp", tmp_path / f"{name}-mcp")
-    scripts = make_environment_with_uv(tmp_path / "environment", f"{project}[test]")
-    variables = shell_variables(scripts)
+    shutil.rmtree(folder / "environment", ignore_errors=True)
+    scripts = make_environment_with_uv(folder / "environment", f"{project}[test]")
+    variables = shell_variables(scripts) | {"PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
 
     printed = run(str(scripts / "pytest"), "-q", cwd=project, env=variables)
 
