@@ -83,12 +83,15 @@ help:
 demo: $(INSTALLED)
 	@$(BIN)/python -m tests.examples.demo
 
+# Three workers, since tests wait for processes, sockets and time-outs: two leave cores idle.
+TEST_WORKERS ?= 3
+
 # With it, which containers often set, every process of the tests would compile what it imports.
 test test-fast: export PYTHONDONTWRITEBYTECODE :=
 
 test: static $(WHEELHOUSE) $(NODE_TOOLS) $(OAUTH_TOOLS) $(CLIENTS) $(TOOLS)
 	@echo '== tests'
-	@PATH="$(CURDIR)/.cache/node/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -n 2 --dist worksteal
+	@PATH="$(CURDIR)/.cache/node/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -n $(TEST_WORKERS) --dist worksteal
 
 test-fast: static
 	@echo '== tests of modules'
