@@ -30,6 +30,7 @@ LONG = (
     "tests/conformance/test_big_api.py",
     "tests/conformance/test_real_documents.py",
     "tests/corpus/",
+    "tests/docs/test_pages.py::test_page_commands",
     "tests/examples/test_installed.py",
     "tests/kills/",
     "tests/load/",
