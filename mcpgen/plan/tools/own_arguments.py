@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -56,22 +56,30 @@ def describe_continuation(
 
 
 def describe_fields(
-    arguments: Sequence[Argument], output: JsonObject | None, result_key: str, taken: Iterable[str]
+    arguments: Sequence[Argument],
+    output: JsonObject | None,
+    result_key: str,
+    taken: Iterable[str],
+    published: Collection[str] = (),
 ) -> Mapping[str, JsonObject]:
     """Return the argument for the members to return, or nothing.
 
-    It is for results with many members. An API that can select members has an argument for it.
+    It is for results with many members. An API that can select members has an argument for it. A
+    `published` one stays as long as there is a choice of members.
     """
-    if output is None or any(_is_selector(it) for it in arguments):
+    if output is None:
         return {}
+    name = _choose_name(FIELDS, taken)
     paths = list(ResultMembers(output, result_key).iterate_paths())
-    if len(paths) < _MANY_MEMBERS:
+    can_select = any(_is_selector(it) for it in arguments)
+    is_useful = len(paths) >= _MANY_MEMBERS and not can_select
+    if not (is_useful or (name in published and len(paths) > 1)):
         return {}
     nested = next((path for path in paths if "." in path), paths[1])
     description = f"Members to return: `{paths[0]}`, `{nested}`; all by default."
     items = {"type": "string"}
     schema: JsonObject = {"type": "array", "items": items, "default": []}
-    return {_choose_name(FIELDS, taken): {**schema, "description": description}}
+    return {name: {**schema, "description": description}}
 
 
 def _is_selector(argument: Argument) -> bool:

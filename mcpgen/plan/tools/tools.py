@@ -138,7 +138,8 @@ class ToolPlanning:
         if entry.expose == "tool" and operation.method != "HEAD" and returns.source != "None":
             continuation = describe_continuation(annotations, accept, taken)
             taken = (*taken, *continuation)
-            fields = describe_fields(arguments, output_schema, result_key, taken)
+            published = self._policy.published_arguments.get(operation.key, ())
+            fields = describe_fields(arguments, output_schema, result_key, taken, published)
         inputs = add_arguments(inputs, {**paging, **continuation, **fields})
         tool = ToolPlan(
             name=name,

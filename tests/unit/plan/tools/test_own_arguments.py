@@ -38,6 +38,15 @@ def test_a_result_with_few_members_is_returned_as_a_whole(make: Any) -> None:
     assert own(make(make.with_response(FEW)).tool()) == {"continue_from"}
 
 
+def test_a_published_argument_stays_if_the_result_has_fewer_members(make: Any) -> None:
+    published = {"GET /pets": frozenset({"fields"})}
+    two = {"type": "object", "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}}
+    tool = make(make.with_response(two)).tool(published_arguments=published)
+    assert (tool.fields, own(tool)) == ("fields", {"fields", "continue_from"})
+    alone = make(make.with_response(FEW)).tool(published_arguments=published)
+    assert own(alone) == {"continue_from"}
+
+
 @pytest.mark.parametrize("name", ["fields", "$select", "field_mask", "fields[pets]", "onlyFields"])
 def test_the_selection_of_an_api_is_its_own_argument(make: Any, name: str) -> None:
     root = make.with_response(MANY)
