@@ -5,6 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import Problems
+from mcpgen.plan.plan import plan_tools
+from tests.support.policies import first_policy
 
 MANY = {
     "type": "object",
@@ -40,11 +45,15 @@ def test_a_result_with_few_members_is_returned_as_a_whole(make: Any) -> None:
 
 def test_a_published_argument_stays_if_the_result_has_fewer_members(make: Any) -> None:
     published = {"GET /pets": frozenset({"fields"})}
+    policy = replace(first_policy("demo"), published_arguments=published)
+
+    def plan(result: Any) -> Any:
+        (tool,) = plan_tools(make(make.with_response(result)).api, policy, Problems()).tools
+        return tool
+
     two = {"type": "object", "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}}
-    tool = make(make.with_response(two)).tool(published_arguments=published)
-    assert (tool.fields, own(tool)) == ("fields", {"fields", "continue_from"})
-    alone = make(make.with_response(FEW)).tool(published_arguments=published)
-    assert own(alone) == {"continue_from"}
+    assert (plan(two).fields, own(plan(two))) == ("fields", {"fields", "continue_from"})
+    assert own(plan(FEW)) == {"continue_from"}
 
 
 @pytest.mark.parametrize("name", ["fields", "$select", "field_mask", "fields[pets]", "onlyFields"])
