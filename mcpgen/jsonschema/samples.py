@@ -366,7 +366,9 @@ class _Sampler:
         given = list(keywords.get("examples") or ())
         given += [keywords[keyword] for keyword in ("example", "default") if keyword in keywords]
         for value in given:
-            if value is not None and self.schemas.fits(keywords, value):
+            if value is None or not _is_of_implied_type(keywords, value):
+                continue
+            if self.schemas.fits(keywords, value):
                 yield value
 
     def _iterate_values_of_type(
@@ -529,6 +531,18 @@ def _list_conditional_branches(schema: JsonObject) -> list[JsonSchema]:
         {"allOf": [condition, schema.get("then", True)]},
         {"allOf": [{"not": condition}, schema.get("else", True)]},
     ]
+
+
+def _is_of_implied_type(keywords: JsonObject, value: JsonValue) -> bool:
+    """Return whether a value has the type of which a schema without `type` describes the inside.
+
+    Such a schema allows any type, but results are listed, and arguments taken, as that one.
+    """
+    if "type" in keywords:
+        return True
+    if "properties" in keywords or "additionalProperties" in keywords:
+        return isinstance(value, dict)
+    return isinstance(value, list) or "items" not in keywords
 
 
 def _list_enum_values(keywords: JsonObject, types: frozenset[str], wish: Wish) -> list[JsonValue]:

@@ -132,6 +132,13 @@ def test_the_smallest_sample_has_only_required_properties() -> None:
     assert made(schema, "largest") == {"id": 10, "tags": ["tag", "ta1"], "is_new": True}
 
 
+def test_a_default_of_another_type_than_the_members_imply_is_not_used() -> None:
+    described = {"properties": {"a": {"const": 1}}, "default": "the details"}
+    assert made(described) == {"a": 1}
+    assert made({"items": {"const": 1}, "minItems": 1, "default": "the list"}) == [1]
+    assert made({"default": "any text"}) == "any text"
+
+
 def test_examples_and_defaults_come_first_when_they_are_valid() -> None:
     assert made({"type": "string", "examples": ["sea & salt"]}) == "sea & salt"
     assert made({"type": "integer", "default": 20}) == 20
