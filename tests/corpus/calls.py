@@ -114,12 +114,14 @@ def _call(case: Case, contract: dict[str, Any], requests: list[HttpRequest]) -> 
         "parameters": request["parameters"],
     }
     for parameter in request["parameters"]:
-        if parameter["argument"] in case.arguments:
+        own = expected.get(parameter["in"])  # in the API's own names, within objects too
+        if isinstance(own, dict) and parameter["name"] in own:
+            value = own[parameter["name"]]  # also if it is sent though the caller did not give it
+        elif parameter["argument"] in case.arguments:
             value = case.arguments[parameter["argument"]]
-            own = expected.get(parameter["in"])  # in the API's own names, within objects too
-            if isinstance(own, dict):
-                value = own.get(parameter["name"], value)
-            call["values"].setdefault(parameter["in"], {})[parameter["name"]] = value
+        else:
+            continue
+        call["values"].setdefault(parameter["in"], {})[parameter["name"]] = value
     body = request.get("body")
     if body and expected.get("content_type"):
         call["body"] = expected["body"]
