@@ -47,6 +47,10 @@ NEXT_URLS = frozenset(
     | {"nextpageuri", "nextpageurl", "nextpath", "nexturi", "nexturl", "odatanextlink"}
 )
 HREFS = frozenset({"href", "link", "uri", "url"})
+LINKS = frozenset({"link", "links"})
+"""Members with a list of links, each with its relation."""
+LINK_MEMBERS = (("rel", "href"), ("relation", "url"))
+"""Members of such a link for its relation and its URL; the second pair is that of FHIR Bundles."""
 USUAL_CURSORS = frozenset(
     {"after", "aftercursor", "bookmark", "continuation", "continue", "cursormark"}
     | {"paginationtoken", "scrollid", "startingafter", "startkey"}
@@ -83,6 +87,7 @@ NO_LISTS = frozenset(
         "facets",
         "included",
         "includes",
+        "link",
         "links",
         "notices",
     }

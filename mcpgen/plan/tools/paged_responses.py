@@ -11,6 +11,8 @@ from msgspec import Struct
 from mcpgen.contract.page_names import (
     HOLDERS,
     HREFS,
+    LINK_MEMBERS,
+    LINKS,
     LISTS,
     MORE,
     NEXT_URLS,
@@ -127,9 +129,10 @@ def find_next_url(response: PagedResponse, responses: Shapes) -> Path:
         shape = _unwrap(schema, responses)
         if names[-1] in NEXT_URLS:
             is_next = "string" in shape.types
-        elif names[-1] == "links":
+        elif names[-1] in LINKS and "array" in shape.types:
             item = _unwrap(shape.keywords.get("items", False), responses)
-            is_next = {"href", "rel"} <= _properties(item, responses).keys()
+            known = _properties(item, responses).keys()
+            is_next = any({relation, url} <= known for relation, url in LINK_MEMBERS)
         else:
             before = names[-2] if len(names) > 1 else ""
             is_next = names[-1] in HREFS and before in NEXT_URLS

@@ -14,6 +14,7 @@ from mcpgen.contract.page_names import (
     HOLDERS,
     INDEXES,
     LIMITS,
+    LINKS,
     LISTS,
     OFFSETS,
     OTHER_CURSORS,
@@ -333,7 +334,7 @@ class _Recognition:
         last = response.items[-1] if response.items else "items"
         is_list = is_list_name(self._operation.path, self._operation.operation_id)
         is_item = name in {"next", "href"} and self._operation.path.endswith("}") and not is_list
-        if name == "links" or is_item or not (is_list or fold(last) in LISTS):
+        if name in LINKS or is_item or not (is_list or fold(last) in LISTS):
             return False
         if name != "next" or len(path) > 1:
             return True

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from mcpgen.contract.page_names import LINK_MEMBERS
 from mcpgen.runtime.upstream.http.messages import HttpResponse, join_fields
 from mcpgen.runtime.upstream.request.parameters import percent_encode
 
@@ -143,13 +144,19 @@ def follow_url(value: Any) -> Step | None:
     """Return the query of the URL of the next page; None if a value is no URL with a query.
 
     Its other parts are ignored: the request goes where the first one went, so that no credential
-    goes anywhere else. `value` may be a list of objects with `rel` and `href`.
+    goes anywhere else. `value` may be a list of objects with the members of `LINK_MEMBERS`.
     """
     if isinstance(value, list):
-        links = (it.get("href") for it in value if isinstance(it, dict) and it.get("rel") == "next")
-        value = next(links, None)
+        value = next(_iterate_next_links(value), None)
     is_url = isinstance(value, str) and ("://" in value or value.startswith(("/", "?")))
     return (_split_query(value[:_MAX_LINK]) or None) if is_url else None
+
+
+def _iterate_next_links(links: list[Any]) -> Iterator[Any]:
+    for link in links:
+        for relation, url in LINK_MEMBERS:
+            if isinstance(link, dict) and link.get(relation) == "next":
+                yield link.get(url)
 
 
 def _split_query(url: str) -> tuple[str, ...]:

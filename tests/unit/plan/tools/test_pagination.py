@@ -30,8 +30,9 @@ def told(text: str, schema: Any = INT) -> dict[str, Any]:
 
 
 NULL_OR_TEXT = {"anyOf": [TEXT, {"type": "null"}]}
-LINK = within(rel=TEXT, href=TEXT)
 URL = {**TEXT, "format": "uri"}
+LINK = within(rel=TEXT, href=TEXT)
+BUNDLE_LINKS = {"type": "array", "items": within(relation=TEXT, url=URL)}  # of FHIR
 DECLARED: list[tuple[dict[str, Any], dict[str, Any], tuple[Any, ...]]] = [
     # Query parameters, response; kind, parameter, list, next cursor, number of the first page.
     ({"page": {**INT, "default": 1}}, LIST, ("page", "page", "", "", 1)),
@@ -102,6 +103,11 @@ DECLARED: list[tuple[dict[str, Any], dict[str, Any], tuple[Any, ...]]] = [
         ("next", "", "items", "links", 0),
     ),
     (
+        {"_count": INT, "name:contains": TEXT},
+        within(link=BUNDLE_LINKS, entry=LIST),
+        ("next", "", "entry", "link", 0),
+    ),
+    (
         {"Page": {**INT, "minimum": 0}, "PageToken": TEXT},
         within(rooms=LIST, meta=within(next_page_url=URL)),
         ("next", "", "rooms", "meta.next_page_url", 0),
@@ -164,6 +170,7 @@ WITHOUT: list[tuple[dict[str, Any], Any]] = [
     ({"offset": INT, "limit": INT}, within(dogs=LIST, cats=LIST)),  # which of the lists?
     ({}, within(steps=LIST, next=TEXT)),  # `next` is not about pages
     ({}, within(parts=LIST, _metadata=within(next=URL))),
+    ({}, within(entry=LIST, link=BUNDLE_LINKS)),  # of a document
     ({}, within(parts=LIST, links={"type": "array", "items": LINK})),  # links of one thing
     ({"max_pages": INT, "page": {**INT, "default": 1}}, LIST),
     ({"start": told("Page number, from 0"), "rows": INT}, listed()),  # does it count items?
