@@ -17,7 +17,7 @@ from tests.wire.served import serve
 
 NUMBERS = itertools.count(1)
 ALL, ONE = "all pages, joined", "one page, though more follow"
-TOOLS = ("charges", "cursors", "deep", "files", "linked", "nexts", "offsets", "pages")
+TOOLS = ("bundle", "charges", "cursors", "deep", "files", "linked", "nexts", "offsets", "pages")
 
 
 def failed(folder: Path, tool: str = "", fault: dict[str, Any] | None = None) -> set[str]:
@@ -37,6 +37,8 @@ def failed(folder: Path, tool: str = "", fault: dict[str, Any] | None = None) ->
 @pytest.mark.parametrize(
     ("tool", "fault"),
     [
+        ("bundle", {"cursor": ["links"]}),
+        ("bundle", {"kind": "page", "parameter": "_count"}),
         ("charges", {"parameter": "limit"}),
         ("charges", {"cursor": ["n"]}),
         ("cursors", {"cursor": ["meta", "other"]}),

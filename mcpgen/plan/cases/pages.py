@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import TypeAlias
 
-from mcpgen.contract.page_names import CURSORS, OFFSETS, OTHER_CURSORS, PAGES, fold
+from mcpgen.contract.page_names import CURSORS, LINK_MEMBERS, OFFSETS, OTHER_CURSORS, PAGES, fold
 from mcpgen.ir.tool_plan import Pagination, ToolPlan
 from mcpgen.jsonschema.samples import CannotSampleError, Which
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
@@ -19,6 +19,7 @@ _MOST_ITEMS = 10
 _SCALARS = ({"string"}, {"integer"})
 _NAMES_IN_LINKS = ("page", "cursor", "after", "offset", "page_token", "since")
 
+_SOME_URL = "https://api.example/list"
 _NAMES_IN_URLS = PAGES | OFFSETS | OTHER_CURSORS | CURSORS.keys()  # folded
 
 _Step: TypeAlias = tuple[JsonObject, JsonObject]
@@ -119,8 +120,19 @@ class _Making:
         if not moved:
             raise CannotSampleError("no parameter is known to be in the URL of the next page")
         last = self._make_last_page()
-        yield {}, {"link": moved, "link_at": list(self._rule.cursor), "body": self._copy_page(0)}
+        place = {"link_at": list(self._rule.cursor), **self._describe_links()}
+        yield {}, {"link": moved, **place, "body": self._copy_page(0)}
         yield moved, {"body": last}
+
+    def _describe_links(self) -> JsonObject:
+        """Return the members of a link as `link_members`, where the URL is in a list of links."""
+        for relation, url in LINK_MEMBERS:
+            page = self._copy_page(0)
+            _put(page, self._rule.cursor, [{relation: "next", url: _SOME_URL}])
+            if self._is_valid(page):
+                _put(page, self._rule.cursor, _SOME_URL)
+                return {} if self._is_valid(page) else {"link_members": [relation, url]}
+        return {}
 
     def _choose_link_query(
         self, leads: Callable[[str], bool] = _NAMES_IN_LINKS.__contains__

@@ -22,7 +22,8 @@ def serve_pages(
 
     A reply's `link` contains parameters that are added to the request's query in the link to the
     next page: in the header `Link` (RFC 8288), or in the body, at the path `link_at`, where the
-    link has no query parameters with a value of `secrets`.
+    link has no query parameters with a value of `secrets`. If a list of links is at that path,
+    `link_members` are the members of a link with its relation and its URL.
     """
     left = list(replies)
 
@@ -50,7 +51,8 @@ def _with_link(reply: JsonObject, url: str, secrets: Collection[str]) -> JsonObj
     holder = body = deepcopy(reply["body"])
     for step in outer:
         holder = holder.setdefault(step, {})
-    holder[name] = following
+    relation, url_member = reply.get("link_members", ("", ""))
+    holder[name] = [{relation: "next", url_member: following}] if relation else following
     return {**reply, "body": body}
 
 
