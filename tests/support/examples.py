@@ -32,6 +32,7 @@ NAMES = (
     "bookshop",
     "calendar",
     "chatdesk",
+    "clinic",  # FHIR: bundles, versions, JSON Patch
     "competitor-research",  # of tools that its manifest declares; there is no document
     "eventhub",
     "filebox",
