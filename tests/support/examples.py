@@ -37,6 +37,7 @@ NAMES = (
     "eventhub",
     "filebox",
     "harbor",  # of three documents
+    "ledger",  # payments and double-entry books
     "meta-ads",
     "n8n",
     "payroll-internal",  # in a private network, with client certificates
