@@ -48,6 +48,7 @@ NAMES = (
     "stockroom",  # Swagger 2.0, of XML
     "telescope",
     "tenants",  # a host for each tenant and region
+    "ticketing",  # methods by POST, errors with status 200
     "travel",
     "twilio",
     "weather",  # of tools that its manifest declares, too
