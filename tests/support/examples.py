@@ -36,6 +36,7 @@ NAMES = (
     "competitor-research",  # of tools that its manifest declares; there is no document
     "eventhub",
     "filebox",
+    "fleet-telemetry",  # time series, polygons and commands
     "harbor",  # of three documents
     "ledger",  # payments and double-entry books
     "meta-ads",
