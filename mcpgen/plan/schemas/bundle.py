@@ -21,7 +21,7 @@ from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.schemas.input_profile import InputProfile
 from mcpgen.plan.schemas.output_profile import OutputProfile
 from mcpgen.plan.schemas.schema_part import ABOUT, SchemaPart, encode, make_leaf
-from mcpgen.plan.schemas.shared_shapes import inline_single_uses
+from mcpgen.plan.schemas.shared_shapes import find_single_uses, inline_definitions
 
 _INLINE, _SHARED, _CUT = "inline", "shared", "cut"
 _GUARD = 40  # levels; deeper schemas are listed in another way
@@ -48,10 +48,12 @@ class Bundle(Struct, frozen=True):
     definitions: JsonObject
     is_exact: bool
     is_cut: bool  # whether parts were left out because of depth or size
+    size: int = 0  # of all, in bytes
 
 
 _Way = tuple[str, int]
 """How schemas become self-contained, and how many levels may still follow."""
+_WHOLE: _Way = (_INLINE, _GUARD)
 
 
 class _TooDeepError(Exception):
@@ -74,29 +76,39 @@ class Bundler:
     def bundle(self, schemas: Iterable[JsonSchema]) -> Bundle:
         """Return `schemas` in a form that is self-contained and within the limits."""
         wanted, limits = tuple(schemas), self._limits
-        if limits.shares and (found := self._share(wanted)) is not None:
+        known: dict[_Way, Bundle | None] = {}
+        if limits.shares and (found := self._share(wanted, known)) is not None:
             return found
-        ways = [((_INLINE, _GUARD), limits.inline_bytes), ((_SHARED, _GUARD), limits.total_bytes)]
+        ways = [(_WHOLE, limits.inline_bytes), ((_SHARED, _GUARD), limits.total_bytes)]
         ways += [((_CUT, depth), limits.total_bytes) for depth in range(limits.depth, 0, -1)]
         for way, limit in ways:
-            with suppress(_TooDeepError):
-                return self._bundle(wanted, way, limit, min(way[1], limits.depth))
+            if way not in known:
+                with suppress(_TooDeepError):
+                    return self._bundle(wanted, way, limit, min(way[1], limits.depth))
+            elif (found := known[way]) is not None and found.size <= limit:
+                return found
         parts = [self._profile.cut(self._shapes.of(schema)) for schema in wanted]
         return Bundle(tuple(part.schema for part in parts), {}, is_exact=False, is_cut=True)
 
-    def _share(self, wanted: tuple[JsonSchema, ...]) -> Bundle | None:
+    def _share(
+        self, wanted: tuple[JsonSchema, ...], known: dict[_Way, Bundle | None]
+    ) -> Bundle | None:
         """Return the schemas with repeated objects in `$defs`; None if none is, or that is large.
 
-        Nothing nests deeper than in the way in which all is inline.
+        Nothing nests deeper than in the way in which all is inline. What is built for this is added
+        to `known`, None for a way that is impossible.
         """
-        try:
-            inline = self._bundle(wanted, (_INLINE, _GUARD), _ANY_SIZE, self._limits.depth)
-            shared = self._bundle(wanted, (_SHARED, _GUARD), _ANY_SIZE, self._limits.depth)
-        except _TooDeepError:
+        for way in (_WHOLE, (_SHARED, _GUARD)):
+            known[way] = None
+            with suppress(_TooDeepError):
+                known[way] = self._bundle(wanted, way, _ANY_SIZE, self._limits.depth)
+        inline, shared = known.values()
+        if inline is None or shared is None:
             return None
-        schemas, definitions = inline_single_uses(
-            shared.schemas, shared.definitions, self._recursive
-        )
+        single = find_single_uses(shared.schemas, shared.definitions, self._recursive)
+        if len(single) == len(shared.definitions):  # all of it would be inline again
+            return None
+        schemas, definitions = inline_definitions(shared.schemas, shared.definitions, single)
         size = len(encode([*schemas, definitions]))
         if size > self._limits.total_bytes or size >= len(
             encode([*inline.schemas, inline.definitions])
@@ -124,6 +136,7 @@ class Bundler:
             definitions={name: definitions[name].schema for name in sorted(definitions)},
             is_exact=not is_cut and all(part.is_exact for part in everything),
             is_cut=is_cut,
+            size=size,
         )
 
     def _build_definition(self, name: str, way: _Way) -> SchemaPart:

@@ -20,21 +20,26 @@ from mcpgen.jsonschema.types import (
 _LEVELS = 3  # of members whose descriptions can stay if those further inside are left out
 
 
-def inline_single_uses(
+def find_single_uses(
     schemas: Sequence[JsonObject], definitions: Mapping[str, JsonObject], kept: Iterable[str]
-) -> tuple[tuple[JsonObject, ...], JsonObject]:
-    """Return schemas and definitions without the definitions that are used once.
-
-    Those in `kept`, which are recursive, stay. A description beside a `$ref` replaces that of the
-    definition.
-    """
+) -> set[str]:
+    """Return the names of the definitions that are used once, without those in `kept`."""
     uses = _count_references([*schemas, *definitions.values()])
-    single = {name for name in definitions if uses[name] < 2}.difference(kept)
-    inlined = tuple(_inline(schema, definitions, single) for schema in schemas)
+    return {name for name in definitions if uses[name] < 2}.difference(kept)
+
+
+def inline_definitions(
+    schemas: Sequence[JsonObject], definitions: Mapping[str, JsonObject], names: set[str]
+) -> tuple[tuple[JsonObject, ...], JsonObject]:
+    """Return schemas and definitions without the definitions in `names`.
+
+    A description beside a `$ref` replaces that of the definition.
+    """
+    inlined = tuple(_inline(schema, definitions, names) for schema in schemas)
     rest = {
-        name: _inline(schema, definitions, single)
+        name: _inline(schema, definitions, names)
         for name, schema in definitions.items()
-        if name not in single
+        if name not in names
     }
     return inlined, rest
 
