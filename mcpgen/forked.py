@@ -11,6 +11,7 @@ import os
 import pickle
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Generic, TypeVar
@@ -20,6 +21,7 @@ Pause = Callable[[], contextlib.AbstractContextManager[None]]
 """Ends a thread of this process for a while."""
 
 _pauses: list[Pause] = []
+_MOST_SECONDS_TO_END = 0.5
 _NICENESS = 5  # the parent waits for its own work longer than for one child
 
 
@@ -165,13 +167,17 @@ def pause_at_forks(pause: Pause) -> Iterator[None]:
 
 def _may_fork() -> bool:
     """Whether there is a second core, and no other thread that may hold a lock."""
-    if sys.platform != "linux":
+    if sys.platform != "linux" or len(os.sched_getaffinity(0)) == 1:
         return False
-    try:
-        threads = sum(1 for _ in Path("/proc/self/task").iterdir())
-    except OSError:
-        return False
-    return threads == 1 and len(os.sched_getaffinity(0)) > 1
+    # The kernel lists a thread for a moment after it was joined.
+    deadline = time.monotonic() + (_MOST_SECONDS_TO_END if _pauses else 0)
+    with contextlib.suppress(OSError):
+        while sum(1 for _ in Path("/proc/self/task").iterdir()) > 1:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.001)
+        return True
+    return False
 
 
 def _close_all_but(descriptors: set[int]) -> None:

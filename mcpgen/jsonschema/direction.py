@@ -40,6 +40,10 @@ class Direction:
 
     def is_hidden(self, schema: JsonSchema) -> bool:
         """Whether a property with this schema does not exist in this direction."""
+        if isinstance(schema, bool):
+            return False
+        if "$ref" not in schema and "allOf" not in schema:
+            return schema.get(self._marker) is True
         return any(
             part.get(self._marker) is True for part in iterate_parts(schema, self._whole.named)
         )

@@ -16,15 +16,17 @@ def definition_name(reference: str) -> str:
     """Return the unescaped name in `#/$defs/<name>`, or the reference itself if it has no name."""
     if not reference.startswith(PREFIX):
         return reference
-    return reference.removeprefix(PREFIX).replace("~1", "/").replace("~0", "~")
+    name = reference.removeprefix(PREFIX)
+    return name.replace("~1", "/").replace("~0", "~") if "~" in name else name
 
 
 def find_reference(schema: JsonSchema) -> str:
     """Return the name of the definition to which the `$ref` of a schema refers, or ""."""
-    reference = schema.get("$ref") if isinstance(schema, dict) else None
-    if isinstance(reference, str) and reference.startswith(PREFIX):
-        return definition_name(reference)
-    return ""
+    if not isinstance(schema, dict) or "$ref" not in schema:  # as nearly all are
+        return ""
+    reference = schema["$ref"]
+    is_name = isinstance(reference, str) and reference.startswith(PREFIX)
+    return definition_name(reference) if is_name else ""
 
 
 def follow_references(schema: JsonSchema, named: Mapping[str, JsonSchema]) -> JsonObject:

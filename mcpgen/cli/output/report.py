@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
@@ -22,6 +22,8 @@ from mcpgen.pipeline.options import Outcome, StageNote
 from mcpgen.text.counts import format_count
 
 if TYPE_CHECKING:
+    from threading import Thread
+
     from rich.console import Console, RenderableType
     from rich.live import Live
 
@@ -42,6 +44,7 @@ class Printer:
     _facts: dict[str, Any] = field(default_factory=dict, init=False)
     _live: Live | None = field(default=None, init=False)
     _animated: Callable[[], RenderableType] | None = field(default=None, init=False)
+    _threads: Set[Thread] = field(default=frozenset(), init=False)  # of the animation
 
     @property
     def asks(self) -> bool:
@@ -195,6 +198,8 @@ class Printer:
             yield
             return
         self._live.stop()
+        for thread in self._threads:  # which ends a moment later
+            thread.join()
         try:
             yield
         finally:
@@ -221,8 +226,11 @@ class Printer:
 
     def _start(self, render: Callable[[], RenderableType]) -> None:
         """Start an animation below what the terminal shows; a stopped one would overwrite it."""
+        import threading
+
         from rich.live import Live
 
+        others = {*threading.enumerate()}
         self._live = Live(
             console=_console(self.stderr),
             transient=True,
@@ -231,6 +239,7 @@ class Printer:
             get_renderable=render,
         )
         self._live.start()
+        self._threads = {*threading.enumerate()} - others
 
     def _print_stage(self, stage: Stage) -> None:
         _write(self.stderr, f"{stage.describe()}\n")

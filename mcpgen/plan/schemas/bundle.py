@@ -103,7 +103,7 @@ class Bundler:
             with suppress(_TooDeepError):
                 known[way] = self._bundle(wanted, way, _ANY_SIZE, self._limits.depth)
         inline, shared = known.values()
-        if inline is None or shared is None:
+        if inline is None or shared is None or not shared.definitions:
             return None
         single = find_single_uses(shared.schemas, shared.definitions, self._recursive)
         if len(single) == len(shared.definitions):  # all of it would be inline again
