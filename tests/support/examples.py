@@ -1,15 +1,16 @@
 """The servers in generated_examples/, and what each is made from.
 
 `specs/<name>.yaml` is the document of a server, if it has one; `specs/<name>/` has what a person
-decided about it (`mcpgen.yaml`, overlays), copied into the project, and `specs/<name>.md` what
-its README says to users of the API, before the installation. Handlers, skills, and tests and
+decided about it (`mcpgen.yaml`, overlays), copied into the project. Handlers, skills, and tests and
 tasks of a person's own are written where they are committed, and stay; so does the evidence of the
-tests, which is found anew where it no longer holds.
+tests, which is found anew where it no longer holds. What a person wrote into `README.md` is merged
+with its new version, as in any project.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from msgspec.structs import replace
 
 from mcpgen.cli.app import run
 from mcpgen.emit.lockfile import dump_lock, parse_lock
+from mcpgen.emit.merge.merge import BASE_FILE, merge
 from mcpgen.ir.eval_tasks import TASKS_FILE
 from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.pipeline.project.evidence import (
@@ -54,7 +56,7 @@ NAMES = (
     "twilio",
     "weather",  # of tools that its manifest declares, too
 )
-INSTALLATION = "## Install it\n"
+README = "README.md"
 BY_HAND = ("everything",)  # made by `mcpgen new --empty`; their handlers are written, and stay
 
 
@@ -75,12 +77,12 @@ def make(name: str, directory: Path, kept: Mapping[str, bytes]) -> None:
     if LOCK_FILE in kept:
         earlier = parse_lock(kept[LOCK_FILE]).listing
         lock.write_bytes(dump_lock(replace(parse_lock(lock.read_bytes()), listing=earlier)))
+    merge_readme(directory / README, kept)
     for path, content in kept.items():
-        if path == LOCK_FILE:
+        if path in {LOCK_FILE, README, BASE_FILE}:
             continue
         (directory / path).parent.mkdir(parents=True, exist_ok=True)
         (directory / path).write_bytes(content)
-    write_guide(name, directory / "README.md")
     bring_up_to_date(directory)
     if TASKS_FILE not in kept:  # those that `new` made do not know the manifest
         (directory / TASKS_FILE).unlink(missing_ok=True)
@@ -88,20 +90,23 @@ def make(name: str, directory: Path, kept: Mapping[str, bytes]) -> None:
     show_figures(directory)
 
 
-def write_guide(name: str, readme: Path) -> None:
-    """Insert `specs/<name>.md` into the README as its owner would, if there is such a file."""
-    guide = SPECS / f"{name}.md"
-    if guide.exists():
-        text = readme.read_text()
-        assert text.count(INSTALLATION) == 1
-        readme.write_text(text.replace(INSTALLATION, f"{guide.read_text()}\n{INSTALLATION}"))
+def merge_readme(path: Path, kept: Mapping[str, bytes]) -> None:
+    """Bring what a person wrote into the committed README into the new one."""
+    if not {README, BASE_FILE} <= kept.keys():
+        return
+    base = "\n".join(json.loads(kept[BASE_FILE])[README]).encode()
+    merged = merge(README, base, kept[README], path.read_bytes())
+    if merged.has_markers:
+        raise RuntimeError(f"{path} conflicts with what was written into it")
+    path.write_bytes(merged.content)
 
 
 def not_generated(name: str) -> dict[str, bytes]:
     """Read what is not generated of a server, by its path in the project.
 
     That is what stands in `specs/<name>/`, and what is committed of `handlers/`, `skills/`, tests
-    by hand and evidence; and the lock, of which only the form of the listing is kept.
+    by hand and evidence; the README, with the base of its merge; and the lock, of which only the
+    form of the listing is kept.
     """
     root = EXAMPLES / f"{name}-mcp"
     files = [(SPECS / name, path) for path in sorted(SPECS.glob(f"{name}/*"))]
@@ -113,6 +118,8 @@ def not_generated(name: str) -> dict[str, bytes]:
         "tests/*.json",
         "mcpgen.tests.yaml",
         TASKS_FILE,
+        README,
+        BASE_FILE,
     )
     for pattern in (*own, f"{EVIDENCE_FOLDER}/*.json"):
         files += [(root, path) for path in sorted(root.glob(pattern))]
