@@ -98,7 +98,7 @@ class _Parser:
         return SelectionError(f"`{self._expression}`: expected {expected}, found {found}")
 
 
-MAX_SECONDS = 600
+MAX_SECONDS = 3600  # an API of 500 operations takes a minute of CPU, on a busy machine ten
 _CHECK_SECONDS = 60
 _FIND_MISSING = """
 import sys
