@@ -384,6 +384,8 @@ class Connection(asyncio.Protocol):
     def abort(self) -> None:
         """Close the connection at once."""
         self._input.clear()
+        if self._exchange is not None:
+            self._exchange.disconnect()
         self.transport.abort()
 
     def shut_down(self) -> None:

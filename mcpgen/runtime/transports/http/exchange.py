@@ -167,8 +167,9 @@ class HttpExchange:
             self._wake()
 
     def disconnect(self) -> None:
-        """Record that the connection is lost."""
+        """Record that the connection is lost, and release the body, which is not read any more."""
         self.is_disconnected = not self.is_complete
+        self._body = b""  # the exchange may be part of a cycle, which is collected much later
         self._wake()
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 
 import pytest
@@ -64,6 +65,25 @@ def test_a_client_that_disconnects_during_its_body_makes_no_call() -> None:
         assert served.tools.calls == []
 
     run(scenario)
+
+
+def test_the_body_of_a_lost_connection_is_released_at_once() -> None:
+    """The exchange itself may be part of a cycle, which stays until the collector runs."""
+
+    async def scenario(served: Served) -> None:
+        part = b" " * 1_000_000
+        exchange = served.client.send("POST", chunks=[part], ends=False, headers=MODERN_HEADERS)
+        assert held_by(exchange._http) >= len(part)
+        await exchange.leave()
+        assert held_by(exchange._http) < len(part)
+
+    run(scenario)
+
+
+def held_by(owner: object) -> int:
+    """Return how many bytes of input an object holds itself."""
+    held = gc.get_referents(owner)
+    return sum(len(it) for it in held if isinstance(it, bytes | bytearray))
 
 
 @pytest.mark.parametrize(
