@@ -77,7 +77,7 @@ class Step:
 class History:
     """The steps of one API."""
 
-    outcome: str = "done"  # "done", "refused", "absent", "timeout", "crashed" or "raised"
+    outcome: str = "done"  # "done", "empty", "refused", "absent", "timeout", "crashed" or "raised"
     edits: list[str] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -105,6 +105,8 @@ def follow(work: Work) -> History:
         while len(versions) > 2 and any(each.code == "no-operations" for each in report.problems):
             versions = versions[1:]
             report = server.make(versions[0])
+        if any(each.code == "no-operations" for each in report.problems):
+            return History("empty")
         if report.outcome != "done" or report.plan is None:
             return History("refused", faults=[problem.message for problem in report.problems][:3])
         history.edits = server.edit(report.plan.tools)

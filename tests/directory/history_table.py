@@ -16,7 +16,8 @@ def find_faults(result: Result) -> list[str]:
 
 def make_table(results: Sequence[Result]) -> str:
     """Return the table in Markdown, with the faults below it."""
-    present = [each for each in results if each["outcome"] != "absent"]
+    present = [each for each in results if each["outcome"] not in ("absent", "empty")]
+    empty = sum(each["outcome"] == "empty" for each in results)
     steps = [step for each in present for step in each["steps"]]
     edits = Counter(edit.partition(" ")[0] for each in present for edit in each["edits"])
     levels = Counter(step["level"] for step in steps if step["level"])
@@ -25,7 +26,8 @@ def make_table(results: Sequence[Result]) -> str:
     )
     faulty = [each for each in present if find_faults(each)]
     rows = {
-        "APIs absent in the copy": len(results) - len(present),
+        "APIs absent in the copy": len(results) - len(present) - empty,
+        "APIs of which all versions but the last have no operations": empty,
         "APIs": len(present),
         "APIs with a fault": len(faulty),
         "steps from one version to the next": len(steps),
