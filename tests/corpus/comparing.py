@@ -215,7 +215,11 @@ def _cookies(request: Request) -> ByName:
 
 
 def _headers(request: Request) -> dict[str, bytes]:
-    return {name.lower(): str(value).encode() for name, value in request["headers"]}
+    """Return the header fields; a value of JavaScript that is no string, as it is sent."""
+    return {
+        name.lower(): (value if isinstance(value, str) else json.dumps(value)).encode()
+        for name, value in request["headers"]
+    }
 
 
 def _parts(body: bytes, content_type: bytes) -> ByName:
