@@ -26,6 +26,7 @@ class ConfigurationError(Exception):
 MODULE_OF_EXTRA: Final = {
     "auth": "joserfc",
     "code": "pydantic_monty",
+    "embeddings": "onnxruntime",
     "explore": "textual",
     "otel": "opentelemetry.exporter.otlp.proto.http",
     "redis": "redis",

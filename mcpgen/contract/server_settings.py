@@ -290,7 +290,16 @@ SERVER_SETTINGS: Final = (
         "Toolsets to list instead of the search tools, separated by commas. Same as `--toolset`.",
         option="--toolset",
         applies_to="contract",
-        in_contract="toolsets",
+        in_contract="search",
+    ),
+    ServerSetting(
+        "SEARCH_MODEL",
+        "calls",
+        "text",
+        "Folder of an embedding model (`model.onnx`, `tokenizer.json`) by which the search ranks"
+        " tools, too. Needs `mcpgen[embeddings]`.",
+        applies_to="contract",
+        in_contract="search",
     ),
     ServerSetting(
         "PRE_STOP_DELAY_SECONDS",

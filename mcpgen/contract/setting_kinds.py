@@ -48,7 +48,7 @@ class ServerSetting(NamedTuple):
     "contract" for those whose contract lists it."""
     in_contract: str = ""
     """The feature of a server whose contract lists the setting: "requests", "document_urls",
-    "files", "toolsets", "questions", "handles", "exchange" or "user"; "" if no contract lists
+    "files", "search", "questions", "handles", "exchange" or "user"; "" if no contract lists
     it."""
     for_users: bool = False
     """It matters to someone who installs the server in a client, over stdio (`server.json`)."""

@@ -141,7 +141,7 @@ class _Planning:
             served,
             prefix,
             takes_files=takes_files,
-            has_toolsets=search is not None,
+            has_search=search is not None,
             has_handles=handles is not None,
             asks_users=any(tool.policies.confirm for tool in tools.values()),
         )

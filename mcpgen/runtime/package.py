@@ -287,7 +287,7 @@ class ServerPackage:
         response_budget.resize(limits.max_buffered_bytes)
         decoding_budget.resize(limits.max_response_bytes)
         registry = self.load_hot(environ, send=send, store=store, connect=connect)
-        tools = self.add_search(registry)
+        tools = self.add_search(registry, environ)
         keys = f"{self.contract.get('env_prefix', '')}STATE_KEYS"
         state_cipher = KeyRingCipher.from_environment(
             keys, environ, lifetime_seconds=limits.question_timeout_seconds, store=store
@@ -328,10 +328,15 @@ class ServerPackage:
         """Whether clients search for tools instead of listing them."""
         return "search" in self.contract
 
-    def add_search(self, registry: ToolRegistry) -> ToolProvider:
-        """Wrap the registry in tool search, if the server has it."""
+    def add_search(self, registry: ToolRegistry, environ: Mapping[str, str]) -> ToolProvider:
+        """Wrap the registry in tool search, if the server has it.
+
+        Raises:
+            ConfigurationError: SEARCH_MODEL has an invalid value.
+        """
         if not self.has_search:
             return registry
+        from mcpgen.runtime.startup.search_model import find_model
         from mcpgen.runtime.tools.search import ToolSearch
 
         return ToolSearch(
@@ -341,6 +346,7 @@ class ServerPackage:
             self.contract["search"],
             read_index=lambda: self._read("_generated/search_index.jsonl"),
             code=self._make_code_mode(registry) if "code" in self.contract else None,
+            model=find_model(self.contract, environ),
         )
 
     def _make_code_mode(self, registry: ToolRegistry) -> CodeMode:

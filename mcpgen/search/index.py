@@ -38,6 +38,9 @@ _OF_CALLER = 0.25  # it is about the caller and the query says "my"; loses if th
 _OPPOSED = 0.4  # it only reads and the query says to change something, or the reverse
 _ELSEWHERE = 0.25  # it belongs to a scope that the query does not name
 _DEPRECATED = 0.2  # it is deprecated
+_NEARNESS = 3.0  # times the cosine of the vectors of the query and of `ToolIndex.texts`
+
+_UNSHARED = 0.2  # of the best score: what shared words add to, where there are vectors
 
 _RATED = 150  # tools whose fit is computed: those that share most with the query
 _MOST_FIT = 2.0  # an exponent that puts them before the others
@@ -98,11 +101,27 @@ class ToolIndex:
             lexicon = msgspec.json.decode(line, type=Lexicon)
         return cls(msgspec.json.Decoder(Entry).decode_lines(data), lexicon)
 
-    def search(self, query: str, tag: str = "", effect: str = "") -> list[Entry]:
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """Title and path of each tool, by name: what an embedding model compares with queries."""
+        return {
+            name: f"{entry.summary} {entry.operation.partition(' ')[2]}"
+            for name, entry in self._entries.items()
+        }
+
+    def search(
+        self,
+        query: str,
+        tag: str = "",
+        effect: str = "",
+        *,
+        nearness: Mapping[str, float] | None = None,
+    ) -> list[Entry]:
         """Return the tools that share a word with the query, best first.
 
         `tag` and `effect` select tools; a workflow that changes something has the effect `change`.
-        A tool whose name is the query comes first. Equal scores are sorted by name.
+        With `nearness`, the cosine of the query and each tool by an embedding model, all tools are
+        returned. A tool whose name is the query comes first. Equal scores are sorted by name.
         """
         parsed = Query.read(query)
         query_words = dict(parsed.words)
@@ -113,6 +132,8 @@ class ToolIndex:
         query_words |= dict.fromkeys(self._find_phrases(parsed.phrases), 1.0)
         query_words |= self._split_compounds(query_words)
         scores = self._score_words(query_words)
+        if nearness:
+            scores = _weigh_nearness(scores, nearness)
         if tag or effect:
             scores = {
                 name: score
@@ -153,11 +174,14 @@ class ToolIndex:
                 found += weight
         return found / whole if whole else 0.0
 
-    def find_nearest_tags(self, query: str) -> list[str]:
+    def find_nearest_tags(
+        self, query: str, *, nearness: Mapping[str, float] | None = None
+    ) -> list[str]:
         """Return up to five tags: those of the best tools for a query, then the largest ones."""
         sizes = Counter(entry.tag for entry in self._entries.values())
         tags = chain(
-            (entry.tag for entry in self.search(query)), (it for it, _ in sizes.most_common())
+            (entry.tag for entry in self.search(query, nearness=nearness)),
+            (it for it, _ in sizes.most_common()),
         )
         return [tag for tag in dict.fromkeys(tags) if tag][:_NEAREST_TAGS]
 
@@ -324,3 +348,12 @@ class ToolIndex:
         import difflib  # only on the way to an error
 
         return difflib.get_close_matches(name, self._entries, n=3, cutoff=0.6)
+
+
+def _weigh_nearness(scores: Mapping[str, float], nearness: Mapping[str, float]) -> dict[str, float]:
+    """Return the scores of all tools by shared words and nearness."""
+    least = _UNSHARED * max(scores.values(), default=1.0)
+    return {
+        name: (least + scores.get(name, 0.0)) * math.exp(_NEARNESS * cosine)
+        for name, cosine in nearness.items()
+    }

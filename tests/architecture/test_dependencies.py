@@ -24,11 +24,14 @@ OF_EXTRAS = {
     "cryptography": "seal",
     "joserfc": "auth",
     "keyring": "login",
+    "numpy": "embeddings",
+    "onnxruntime": "embeddings",
     "opentelemetry-exporter-otlp-proto-http": "otel",
     "pydantic-monty-client": "code",
     "redis": "redis",
     "requests": "otel",
     "textual": "explore",
+    "tokenizers": "embeddings",
 }
 TERMINAL_VIEW = "mcpgen.cli.explore"
 

@@ -31,6 +31,7 @@ for name in sys.argv[2].split(","):
 
 # Imported once their extra is known to be installed.
 OF_EXTRAS = {
+    "mcpgen.runtime.embeddings.model",
     "mcpgen.runtime.state.redis_store",
     "mcpgen.runtime.telemetry.export_session",
     "mcpgen.runtime.telemetry.metrics",

@@ -15,6 +15,7 @@ KNOWN_BROAD_EXCEPTS = {  # where one failure must not take everything else with 
     ("mcpgen.factory.test.mutation.campaign", "_fails"),
     ("mcpgen.factory.workspace.fleet", "_attempt"),
     ("mcpgen.runtime.handlers.dispatcher", "_run"),
+    ("mcpgen.runtime.embeddings.model", "_explain"),
     ("mcpgen.runtime.startup.loading", "find_failure"),
     ("mcpgen.runtime.process.log", "_format_error_text"),
     ("mcpgen.runtime.process.output_queue", "emit"),

@@ -44,7 +44,7 @@ def plan_environment(
     prefix: str,
     *,
     takes_files: bool,
-    has_toolsets: bool = False,
+    has_search: bool = False,
     has_handles: bool = False,
     asks_users: bool = False,
 ) -> tuple[EnvironmentVariable, ...]:
@@ -59,7 +59,7 @@ def plan_environment(
     facts = {
         "requests": bool(operations),
         "files": takes_files,
-        "toolsets": has_toolsets,
+        "search": has_search,
         "handles": has_handles,
         "questions": asks_users or has_accounts,
         "exchange": _takes_credentials_from("exchange", api, operations),

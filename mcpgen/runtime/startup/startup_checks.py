@@ -49,6 +49,7 @@ def _list_checks(
     yield partial(_check_folders, f"{prefix}FILE_ROOTS", environ)
     yield partial(_check_state_keys, f"{prefix}STATE_KEYS", environ)
     yield partial(_check_state_url, prefix, environ)
+    yield partial(_check_search_model, contract, environ)
     yield from _list_server_checks(contract, environ)
 
 
@@ -148,6 +149,13 @@ def _check_state_url(prefix: str, environ: Mapping[str, str]) -> None:
         from mcpgen.runtime.state.open_store import check_state_url
 
         check_state_url(prefix, environ)
+
+
+def _check_search_model(contract: JsonObject, environ: Mapping[str, str]) -> None:
+    from mcpgen.runtime.startup.search_model import check_model, find_model
+
+    if folder := find_model(contract, environ):
+        check_model(contract, folder)
 
 
 def _list_server_checks(

@@ -17,6 +17,7 @@ from mcpgen.runtime.tools.sketches import sketch_result
 
 if TYPE_CHECKING:
     from mcpgen.runtime.code.run_code import CodeMode
+    from mcpgen.runtime.embeddings.nearness import ToolNearness
     from mcpgen.search.index import Entry, ToolIndex
 
 DEFAULT_LIMIT = 10
@@ -39,11 +40,13 @@ class ToolSearch:
         *,
         read_index: Callable[[], bytes],
         code: CodeMode | None = None,
+        model: str = "",
     ) -> None:
         """Create the tools that replace the others in the list.
 
         `names` contains the tool names of "search", "describe", "call" and, in code mode, "run";
-        `listed` contains their Tool objects by name. `features` are the hand-written tools.
+        `listed` contains their Tool objects by name. `features` are the hand-written tools, `model`
+        the folder of an embedding model that takes part in the ranking.
 
         Raises:
             ConfigurationError: a hand-written tool has the name of a generated one.
@@ -57,6 +60,7 @@ class ToolSearch:
         self._call_name = names["call"]
         self._own = Features()
         self._code = code
+        self._nearness = self._open_model(model) if model else None
         for role, function in (
             ("search", self._search),
             ("describe", self._describe),
@@ -81,7 +85,9 @@ class ToolSearch:
         return await self._registry.run(name, arguments, context, is_gathered=is_gathered)
 
     async def aclose(self) -> None:
-        """Close the connections to the API, and end the processes of code mode."""
+        """Close the connections to the API, and end the processes and threads of its own."""
+        if self._nearness is not None:
+            self._nearness.close()
         if self._code is not None:
             await self._code.aclose()
         await self._registry.aclose()
@@ -92,30 +98,46 @@ class ToolSearch:
 
         return ToolIndex.from_lines(self._read_index())
 
+    def _open_model(self, folder: str) -> ToolNearness:
+        from mcpgen.runtime.embeddings.nearness import ToolNearness  # few servers have a model
+
+        return ToolNearness(folder, lambda: self._index.texts)
+
     async def _search(
         self, _: Context, *, query: str, limit: int = DEFAULT_LIMIT, tag: str = "", effect: str = ""
     ) -> ToolResult:
         """Return the tools that match a query, best first, as many as fit the result."""
         query = query[:MAX_QUERY]
-        found = self._index.search(query, tag, effect)
+        nearness = {} if self._nearness is None else await self._nearness.rate(query)
+        found = self._index.search(query, tag, effect, nearness=nearness)
         tools = [
             {"name": entry.name, "summary": entry.summary, "operation": entry.operation}
             for entry in found[:limit]
         ]
         answer: JsonObject = {"tools": tools}
         if not found or self._index.rate_coverage(query, found[0]) < LEAST_COVERAGE:
-            answer["hint"] = self._write_hint(query, is_filtered=bool(tag or effect), found=found)
+            is_filtered = bool(tag or effect)
+            answer["hint"] = self._write_hint(query, nearness, is_filtered, found)
         while len(encode_json(answer)) > MAX_ANSWER_BYTES:
             tools.pop()
         return ToolResult((Text(encode_json(answer).decode()),))
 
-    def _write_hint(self, query: str, *, is_filtered: bool, found: Sequence[Entry]) -> str:
+    def _write_hint(
+        self,
+        query: str,
+        nearness: Mapping[str, float],
+        is_filtered: bool,
+        found: Sequence[Entry],
+    ) -> str:
         """Return what to do after an answer in which no tool, or none that fits well, is named."""
-        if is_filtered and not found and (others := self._index.search(query)):
+        others = self._index.search(query, nearness=nearness) if is_filtered and not found else ()
+        if others:
             names = ", ".join(f"`{entry.name}`" for entry in others[:_NAMED_OTHERS])
             return f"No tool of this `tag` and `effect` matches. Others do: {names}."
         state = "No tool has all of this." if found else "No tool matches."
-        tags = ", ".join(f"`{tag}`" for tag in self._index.find_nearest_tags(query))
+        tags = ", ".join(
+            f"`{tag}`" for tag in self._index.find_nearest_tags(query, nearness=nearness)
+        )
         return f"{state} Ask in other words, or for the nearest of the tags: {tags}."
 
     async def _describe(self, _: Context, *, name: str, output_schema: bool = False) -> ToolResult:

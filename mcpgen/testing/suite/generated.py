@@ -185,7 +185,9 @@ class Suite:
             api,
             merged=None if merged is None else ToolGroup("", {case.tool: merged.tool}),
         )
-        dispatcher = Dispatcher(self._server.add_search(registry) if has_search else registry)
+        dispatcher = Dispatcher(
+            self._server.add_search(registry, environ) if has_search else registry
+        )
         connection = MemoryConnection(self._definition, dispatcher)
         return Client(
             connection, MODERN, answers=_ACCEPTING_USER, timeout_seconds=_PATIENCE_SECONDS

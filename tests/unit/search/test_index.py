@@ -176,3 +176,19 @@ def test_filters_select_before_the_best_are_chosen() -> None:
     rare = msgspec.structs.replace(entry("GET z"), tag="rare", terms={1: "order"})
 
     assert [it.name for it in ToolIndex([*many, rare]).search("order", tag="rare")] == ["get_z"]
+
+
+def test_nearness_ranks_all_tools_beside_the_words_that_they_share() -> None:
+    index = ToolIndex([entry("GET a"), entry("GET b"), entry("PUT c", effect="change")])
+    assert index.texts["get_a"] == " a"
+    assert [it.name for it in index.search("which order")] == ["get_a", "get_b", "put_c"]
+    near = {"get_a": -0.1, "get_b": 0.1, "put_c": 0.0}
+    assert [it.name for it in index.search("which order", nearness=near)] == [
+        "get_b",
+        "get_a",
+        "put_c",
+    ]
+    assert index.search("something else") == []
+    assert index.search("something else", nearness=near)[0].name == "get_b"
+    assert [it.name for it in index.search("order", effect="change", nearness=near)] == ["put_c"]
+    assert index.search("get_a", nearness=near)[0].name == "get_a"

@@ -52,10 +52,15 @@ def shop(make: Any) -> Shop:
     return Shop(make)
 
 
+def list_search_settings(plan: ServerPlan) -> list[str]:
+    names = (variable.name for variable in plan.environment)
+    return [name for name in names if name.endswith(("TOOLSET", "SEARCH_MODEL"))]
+
+
 def test_within_the_budget_no_search_tools_are_added(shop: Shop) -> None:
     plan = shop.plan(f"budget: {shop.plan().token_cost}\n")
     assert plan.search is None
-    assert [variable.name for variable in plan.environment if "TOOLSET" in variable.name] == []
+    assert list_search_settings(plan) == []
 
 
 def test_above_the_budget_three_search_tools_are_listed(shop: Shop) -> None:
@@ -69,9 +74,7 @@ def test_above_the_budget_three_search_tools_are_listed(shop: Shop) -> None:
     found = make_index(plan)
     assert found is not None
     assert [entry.name for entry in found.entries] == [tool.name for tool in plan.tools]
-    assert [variable.name for variable in plan.environment if "TOOLSET" in variable.name] == [
-        "SHOP_TOOLSET"
-    ]
+    assert list_search_settings(plan) == ["SHOP_TOOLSET", "SHOP_SEARCH_MODEL"]
 
 
 @pytest.mark.parametrize("taken", ["search_tools", "call_tool"])
