@@ -1,20 +1,24 @@
 """`make ranking`: how well the search finds the tools of real documents, by the question sets.
 
-`python -m tests.corpus.ranking [--questions FOLDER] [--documents FOLDER] [--missed]` plans a server
-of each document in `documents.tsv` of the folder of questions, asks its questions, and prints a
-table in Markdown for each set, `development` and `heldout`: how often a right tool is the first,
-and among the first five, by kind of question; how often a wrong first tool changes something where
-the question only reads, or reads where it changes something; the CPU time of a question; the size
-of the index. `--missed` lists the questions whose tool is not among the first five. The documents
-are those of the corpus, or the files of another folder by the last part of their names.
+`python -m tests.corpus.ranking [--questions FOLDER] [--documents FOLDER] [--model FOLDER]
+[--missed]` plans a server of each document in `documents.tsv` of the folder of questions, asks its
+questions, and prints a table in Markdown for each set, `development` and `heldout`: how often a
+right tool is the first, and among the first five, by kind of question; how often a wrong first tool
+changes something where the question only reads, or reads where it changes something; the CPU time
+of a question; the size of the index. With `--model`, the embedding model of that folder takes part,
+as it does with SEARCH_MODEL. `--missed` lists the questions whose tool is not among the first five.
+The documents are those of the corpus, or the files of another folder by the last part of their
+names.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from mcpgen.diagnostics import Problems
@@ -24,7 +28,9 @@ from mcpgen.pipeline.options import BuildOptions
 from mcpgen.pipeline.parse import parse_source
 from mcpgen.plan.tools.search_index import make_index
 from mcpgen.render import contracts, json_text
-from mcpgen.search.index import ToolIndex
+from mcpgen.runtime.embeddings.nearness import ToolNearness
+from mcpgen.runtime.embeddings.trial import try_model
+from mcpgen.search.index import Entry, ToolIndex
 from mcpgen.search.query import READ
 from tests.support.corpus import CORPUS, corpus_documents, is_present
 from tests.support.policies import first_policy
@@ -75,16 +81,19 @@ def plan_with_search(path: Path) -> ServerPlan:
     return plan_server(api, policy, problems, lambda _: None, strict=False)
 
 
-def rate(name: str, plan: ServerPlan, asked: Sequence[SearchQuestion]) -> Result:
-    """Ask the questions to the index of a server."""
+def rate(
+    name: str, plan: ServerPlan, asked: Sequence[SearchQuestion], *, model: str = ""
+) -> Result:
+    """Ask the questions to the index of a server; `model` is the folder of an embedding model."""
     made = make_index(plan)
     assert made is not None
     data = json_text.lines(contracts.search_index(made))
     index = ToolIndex.from_lines(data)
-    index.search("warm up")  # the first search prepares the index
+    search = index.search if not model else partial(_search, index, open_nearness(model, index))
+    search("warm up")  # the first search prepares the index
     scores: dict[str, Score] = {}
     started = time.process_time()
-    answers = [index.search(each.text)[:FIRST] for each in asked]
+    answers = [search(each.text)[:FIRST] for each in asked]
     seconds = time.process_time() - started
     for each, answer in zip(asked, answers, strict=True):
         right = [entry.operation in each.operations for entry in answer]
@@ -95,6 +104,16 @@ def rate(name: str, plan: ServerPlan, asked: Sequence[SearchQuestion]) -> Result
         score = Score(1, int(any(right[:1])), int(any(right)), int(is_confused), missed)
         scores[each.kind] = scores.get(each.kind, Score()) + score
     return Result(name, scores, len(plan.tools), len(data), 1000 * seconds / len(asked))
+
+
+def open_nearness(model: str, index: ToolIndex) -> ToolNearness:
+    """Return the nearness by the model in a folder, which must be in order."""
+    try_model(model)
+    return ToolNearness(model, lambda: index.texts)
+
+
+def _search(index: ToolIndex, nearness: ToolNearness, query: str) -> list[Entry]:
+    return index.search(query, nearness=asyncio.run(nearness.rate(query)))
 
 
 def write_table(results: Sequence[Result], kinds: Sequence[str]) -> list[str]:
@@ -146,6 +165,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--questions", type=Path, default=FOLDER)
     parser.add_argument("--documents", type=Path, help="a folder; the corpus by default")
+    parser.add_argument("--model", default="", help="the folder of an embedding model")
     parser.add_argument("--missed", action="store_true")
     options = parser.parse_args()
     if options.documents is None and not is_present():
@@ -155,7 +175,12 @@ def main() -> int:
     sets = read_question_sets(options.questions)
     for is_held_out in sorted({each.is_held_out for each in sets}):
         results = [
-            rate(each.name, plan_with_search(paths[each.document]), each.questions)
+            rate(
+                each.name,
+                plan_with_search(paths[each.document]),
+                each.questions,
+                model=options.model,
+            )
             for each in sets
             if each.is_held_out == is_held_out
         ]
