@@ -22,7 +22,7 @@ def make_table(results: Sequence[Result]) -> str:
     edits = Counter(edit.partition(" ")[0] for each in present for edit in each["edits"])
     levels = Counter(step["level"] for step in steps if step["level"])
     decisions = Counter(
-        " ".join(text.split()[:2]).partition(".")[0] for step in steps for text in step["decisions"]
+        " ".join(text.split()[:3]).partition(".")[0] for step in steps for text in step["decisions"]
     )
     faulty = [each for each in present if find_faults(each)]
     rows = {

@@ -174,7 +174,7 @@ def test_histories_are_counted_by_step_and_decision() -> None:
         "| generated tests passed | 7 |",
         "| edits: renamed | 1 |",
         "| steps graded major | 1 |",
-        "| decisions: ack of | 2 |",
+        "| decisions: ack of the | 2 |",
         "a: lost: a",
     ):
         assert row in table.splitlines()
