@@ -25,11 +25,6 @@ GITHUB = (
     / "api.github.com.json"
 )  # fmt: skip
 MOST_MEGABYTES = 250
-_ANNOTATIONS = """
-operations:
-  "GET /repos/{owner}/{repo}/dependency-graph/sbom/generate-report":
-    annotations: {readOnlyHint: true}
-"""
 SIZES = (100, 1_000, 10_000)
 VALIDATED_SIZES = (20, 100, 300)
 ROUNDS = 3
@@ -67,12 +62,17 @@ def cost(
     cores: int | None = None,
     program: Sequence[str] = ("-m", "mcpgen"),
 ) -> Cost:
-    """Run the command line in the folder `here`, on so many cores; it must succeed."""
+    """Run the command line in the folder `here`, on so many cores; it must succeed.
+
+    Modules are read from bytecode, as after an installation, whatever the environment says.
+    """
+    unwanted = {"PYTHONDONTWRITEBYTECODE"}
+    inherited = {name: value for name, value in os.environ.items() if name not in unwanted}
     started = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, *program, *arguments, "--quiet"],
         cwd=here or ROOT,
-        env={**os.environ, "XDG_CACHE_HOME": str(cache), "CI": "1"},
+        env={**inherited, "XDG_CACHE_HOME": str(cache), "CI": "1"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
@@ -142,8 +142,7 @@ def github(folder: Path) -> list[dict[str, object]]:
     for label, arguments, most_seconds in runs:
         print(f"measuring {label} ...", file=sys.stderr)
         if arguments[0] == "generate":
-            _answer_warnings(folder / "bare")
-            cost(arguments, folder / "cache")
+            cost(arguments, folder / "cache")  # stores what it reported
         found = cost(arguments, folder / "cache")
         is_reached = found.seconds <= most_seconds and found.megabytes <= MOST_MEGABYTES
         goal = f"{most_seconds:g} s, {MOST_MEGABYTES} MB"
@@ -151,12 +150,11 @@ def github(folder: Path) -> list[dict[str, object]]:
     return rows
 
 
-def _answer_warnings(project: Path) -> None:
-    """Answer the warnings, since a project with a warning is read in every run."""
-    manifest = project / "mcpgen.yaml"
-    document = '  - document: "openapi.json"\n'
-    text = manifest.read_text("utf-8").replace(document, f"{document}    security: []\n", 1)
-    manifest.write_text(text + _ANNOTATIONS, "utf-8")
+def _compile_modules(folder: Path) -> None:
+    """Make a small server, so that the first measured run finds the bytecode of all modules."""
+    document = folder / "first.json"
+    document.write_text(json.dumps(synthetic(1)))
+    cost(("new", str(document), str(folder / "first"), "--defaults"), folder / "first-cache")
 
 
 def linear(folder: Path, *, models: bool) -> list[dict[str, object]]:
@@ -224,6 +222,7 @@ def main() -> None:
     options = parser.parse_args()
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as folder:
+        _compile_modules(Path(folder))
         if options.only in ("", "github"):
             rows += github(Path(folder))
         if options.only in ("", "linear"):
