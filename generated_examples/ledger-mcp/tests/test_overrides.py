@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from mcpgen.runtime.package import ServerPackage
-from mcpgen.testing import Client, MockUpstream
-from mcpgen.testing.mock.replies import Reply
+from mcpgen.testing import Client, MockUpstream, Reply
 
 from ledger_mcp.handlers.masks import mask_iban
 

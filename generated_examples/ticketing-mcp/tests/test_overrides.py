@@ -8,8 +8,7 @@ from urllib.parse import parse_qs
 
 import pytest
 from mcpgen.runtime.package import ServerPackage
-from mcpgen.testing import Client, MockUpstream
-from mcpgen.testing.mock.replies import Reply
+from mcpgen.testing import Client, MockUpstream, Reply
 
 from ticketing_mcp.handlers.errors import ADVICE, METHODS
 
