@@ -177,6 +177,15 @@ def test_invalid_arguments_are_named_and_nothing_is_sent(
     assert not mock.requests
 
 
+def test_what_the_schema_allows_is_a_result_in_every_revision(forge: Forge) -> None:
+    assert forge.generate(SECRETS) == 0
+    call = ("tools/call", {"name": "list_secrets", "arguments": {"scope": "org"}})
+    (result,), mock, _ = forge.talk(call, revision="2025-06-18")
+    assert result["isError"]
+    assert "`/org` is required for `scope` `org`" in result["content"][0]["text"]
+    assert not mock.requests
+
+
 def test_a_cut_result_names_the_merged_tool_as_the_next_call(forge: Forge) -> None:
     assert forge.generate(SECRETS + "operations: {listOrgSecrets: {result: {max_items: 1}}}\n") == 0
     secrets = [{"name": "a", "created_at": ""}, {"name": "b", "created_at": ""}]

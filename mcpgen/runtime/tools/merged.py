@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mcpgen.runtime.content import JsonObject
-from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError
+from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError, ToolError
 from mcpgen.runtime.tools.tool import Tool
 
 
@@ -31,8 +31,9 @@ class MergedTool:
         """Return the tool of the selected operation, and the arguments for it.
 
         Raises:
-            InvalidArgumentsError: no operation is selected, or the selected one lacks an argument
-                or does not have it.
+            InvalidArgumentsError: no operation is selected.
+            ToolError: the selected operation lacks an argument, or does not have it. The schema of
+                the merged tool allows that, so it is a result for the model in every revision.
         """
         choice = arguments.get(self.scope)
         member = self.members.get(choice) if isinstance(choice, str) else None
@@ -53,5 +54,5 @@ class MergedTool:
                 shown = ", ".join(f"`{it}`" for it in others)
                 problems.append(f"`/{name}` is not for {selected}, only for {shown}")
         if problems:
-            raise InvalidArgumentsError(self.tool.name, tuple(sorted(problems)))
+            raise ToolError(f"arguments of `{self.tool.name}`: {'; '.join(sorted(problems))}")
         return member, rest

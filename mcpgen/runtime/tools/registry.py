@@ -194,10 +194,10 @@ class ToolRegistry:
             return await results.call(arguments, context)
         tool = self.find(name) if is_listed else self.tools[name]
         rest = Rest(tool, arguments, through=through)
-        if tool.name in self.merged:
-            rest = self._select(rest)
-            tool, arguments = rest.tool, rest.arguments
         try:
+            if tool.name in self.merged:
+                rest = self._select(rest)
+                tool, arguments = rest.tool, rest.arguments
             handling = self._start_handler(tool, arguments, context)
             api = context.api
             value = await handling
