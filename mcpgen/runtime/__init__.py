@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from mcpgen.runtime.media import Media as Media
     from mcpgen.runtime.serving import serve as serve
     from mcpgen.runtime.tools.tool import ToolGroup as ToolGroup
+    from mcpgen.runtime.upstream.errors import UpstreamError as UpstreamError
+    from mcpgen.runtime.upstream.errors import UpstreamStatusError as UpstreamStatusError
     from mcpgen.runtime.workflows import End as End
     from mcpgen.runtime.workflows import GoTo as GoTo
     from mcpgen.runtime.workflows import Retry as Retry
@@ -74,6 +76,7 @@ _HOMES = {
     "mcpgen.runtime.serving": "serve",
     "mcpgen.runtime.tools.tool": "ToolGroup",
     "mcpgen.jsonschema.values": "compare value_at without_absent",
+    "mcpgen.runtime.upstream.errors": "UpstreamError UpstreamStatusError",
     "mcpgen.runtime.workflows": "End GoTo Retry Workflow",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -46,6 +46,8 @@ _SUBJECTS: Final = {
     ),
     "Errors": (
         "ToolError",
+        "UpstreamError",
+        "UpstreamStatusError",
         "ClientCannotError",
         "ResourceNotFoundError",
         "ProtocolError",
