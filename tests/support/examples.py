@@ -42,6 +42,9 @@ NAMES = (
     "fleet-telemetry",  # time series, polygons and commands
     "harbor",  # of three documents
     "ledger",  # payments and double-entry books
+    "gitforge",  # OpenAPI 3.2; similar operations are one tool
+    "harbor",  # of three documents
+    "helpcenter",  # resources, prompts and completions
     "meta-ads",
     "n8n",
     "payroll-internal",  # in a private network, with client certificates
@@ -50,6 +53,7 @@ NAMES = (
     "reonomy",
     "search-console",
     "stockroom",  # Swagger 2.0, of XML
+    "storefront",  # filters in every style of the query
     "telescope",
     "tenants",  # a host for each tenant and region
     "ticketing",  # methods by POST, errors with status 200
