@@ -54,6 +54,7 @@ NAMES = (
     "search-console",
     "stockroom",  # Swagger 2.0, of XML
     "storefront",  # filters in every style of the query
+    "surveys",  # polymorphic and recursive schemas, personal data masked
     "telescope",
     "tenants",  # a host for each tenant and region
     "ticketing",  # methods by POST, errors with status 200

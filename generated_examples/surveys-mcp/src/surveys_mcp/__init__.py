@@ -1,0 +1,3 @@
+"""An MCP server for Surveys, made by mcpgen."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""The tools of Surveys: a module of handlers and a JSON contract for each tag."""
