@@ -53,7 +53,9 @@ def write_toolset_skill(
             f" {join_names(flows)}."
         )
     main = _choose_main_examples(tools, facts)
-    others = [tool.name for tool in tools if tool.name in examples and tool.name not in main]
+    others = [tool.name for tool in tools if examples.get(tool.name) and tool.name not in main]
+    if not any(examples.get(name) for name in main):  # nothing would refer to the others
+        main, others = others[:_MAX_EXAMPLES], others[_MAX_EXAMPLES:]
     rest = make_example_section(plan, others, examples, _MAX_MORE_EXAMPLES, heading="Calls")
     sections = [
         make_call_section(plan, tools),

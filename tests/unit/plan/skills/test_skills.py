@@ -307,6 +307,12 @@ def test_examples_are_calls_that_the_tests_make() -> None:
     assert "`remove_pet` with these arguments:" in lines_of(skill.files[1])
 
 
+def test_the_only_example_stands_in_the_skill_itself() -> None:
+    skill = toolset_skill(shop(), remove_pet={"pet_id": 7})
+    assert "`remove_pet` with these arguments:" in section_of(skill, "Example calls")
+    assert [file.path for file in skill.files] == ["SKILL.md"]
+
+
 def test_an_example_that_is_long_or_hides_something_is_left_out() -> None:
     long = toolset_skill(shop(), add_pet={"body": {"name": "x" * 1000}})
     assert "Example calls" not in [it.heading for it in long.files[0].sections]
