@@ -40,11 +40,10 @@ NAMES = (
     "eventhub",
     "filebox",
     "fleet-telemetry",  # time series, polygons and commands
-    "harbor",  # of three documents
-    "ledger",  # payments and double-entry books
     "gitforge",  # OpenAPI 3.2; similar operations are one tool
     "harbor",  # of three documents
     "helpcenter",  # resources, prompts and completions
+    "ledger",  # payments and double-entry books
     "meta-ads",
     "n8n",
     "payroll-internal",  # in a private network, with client certificates

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from operator import itemgetter
+from typing import TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from mcpgen.contract.flat_bodies import FlatBody
 from mcpgen.ir.tool_plan import ToolPlan
@@ -23,11 +25,11 @@ from mcpgen.plan.cases.travelling import travels
 from mcpgen.text.json_pointer import json_pointer, pointer_tokens
 
 _MAX_DEPTH = 6
-_NONE: frozenset[str] = frozenset()
 _LONGEST_TEXT = 2000
 _MOST_ITEMS = 200
-_MOST_CHOICES = 4
 _UNKNOWN = "no_such_member"
+_CHOICES = ("anyOf", "oneOf")
+_MOST_OPTIONS = 8
 _OF_EACH_TYPE: tuple[JsonValue, ...] = ({"no": "such"}, "no such", 0.5, True, [["no"]], None)
 _NOT_MATCHING = ("", "!", "~ ~", "a", "0", "-", "\u00e9\u00e9\u00e9", "A1 b2 C3 d4 E5 f6 G7 h8")
 _NUMBERS = frozenset({"integer", "number"})
@@ -39,18 +41,55 @@ _RULES_OF_TYPES = (
 )
 
 
-class Rule(NamedTuple):
-    """A rule of a schema that values can violate."""
+class _Rule(Struct, frozen=True):
+    """A keyword that applies to a location inside a value."""
 
-    place: str  # JSON Pointer of a location inside a value; "" for all of it
+    place: str  # JSON Pointer; "" for all of the value
     keyword: str
-    choice: str  # which alternative has the rule, if it is not the one that the value fits
+    choice: str  # the alternative that has it, such as "2", if it is not the one of the value
+    is_in_choice: bool  # whether another alternative may allow what violates it
+    is_repeated: bool  # whether an earlier rule is this one, at another location
+
+    @property
+    def priority(self) -> tuple[bool, int]:
+        """Which rules are tested where there are too many: new ones, and those further out."""
+        return self.is_repeated, self.place.count("/")
+
+    def describe(self, name: str) -> str:
+        """Return the rule in words; `name` is that of its location."""
+        said = f"{name} breaks `{self.keyword}`"
+        return f"{said} of choice {self.choice}" if self.choice else said
 
 
-_Violation: TypeAlias = tuple[Rule, JsonValue]
-"""A rule, and a value that violates it."""
-_Put = Callable[[JsonValue], JsonValue]
-"""A function that returns the whole value with another one at a location."""
+_Check: TypeAlias = Callable[[JsonValue], bool]
+_Violation: TypeAlias = tuple[_Rule, JsonValue]
+"""A rule, and the whole value that violates it."""
+
+
+class _Spot(Struct, frozen=True):
+    """A location inside a value."""
+
+    place: str
+    choice: str
+    put: Callable[[JsonValue], JsonValue]  # returns the whole value with another one here
+    inside: frozenset[str] = frozenset()  # the definitions that were entered on the way
+    is_in_choice: bool = False  # whether its schema is an alternative, or inside of one
+    is_repeated: bool = False  # whether its schema applies to an earlier location as well
+
+    def violates(self, keyword: str, value: JsonValue, member: str = "") -> _Violation:
+        """Return the violation of a rule of this location, or of a member of it."""
+        is_in_choice, is_repeated = self.is_in_choice, self.is_repeated
+        rule = _Rule(self.place + member, keyword, self.choice, is_in_choice, is_repeated)
+        return rule, self.put(value)
+
+    def step(self, token: str, put: Callable[[JsonValue], JsonValue]) -> _Spot:
+        """Return a location below this one."""
+        return replace(self, place=self.place + json_pointer((token,)), put=put)
+
+    def choose(self, number: int, *, is_fitting: bool) -> _Spot:
+        """Return this location in an alternative of its schema, which counts from 1."""
+        choice = f"{self.choice}.{number}" if self.choice else str(number)
+        return replace(self, choice=self.choice if is_fitting else choice, is_in_choice=True)
 
 
 class Violations:
@@ -59,72 +98,110 @@ class Violations:
     def __init__(self, shapes: Shapes, samples: Samples) -> None:
         self._shapes = shapes
         self._samples = samples
+        self._first: dict[str | int, tuple[str, str]] = {}  # locations by definition or schema
+        self._patterns: dict[str, _Check] = {}
 
     def of(self, schema: JsonSchema, value: JsonValue) -> Iterator[_Violation]:
         """Yield values that violate each rule that applies to `value`, the outer rules first.
 
-        `value` is valid. The caller checks that the results are invalid: a choice may still allow
-        them, and there are several attempts for some rules. A definition is entered once on the
-        way to a location, so that recursion ends.
+        Other alternatives of a choice than the one of `value` get a value of their own. `value` is
+        valid. The caller checks that the results are invalid: a choice may still allow them, and
+        there are several attempts for some rules. A definition is entered once on the way to a
+        location, so that recursion ends.
         """
-        yield from self._iterate_violations(schema, value, Rule("", "", ""), lambda it: it, _NONE)
+        self._first.clear()
+        spot = _Spot("", "", lambda new: new)
+        yield from self._iterate_violations(schema, value, spot, self._samples.checker(schema))
 
     def _iterate_violations(
-        self, schema: JsonSchema, value: JsonValue, at: Rule, put: _Put, inside: frozenset[str]
+        self, schema: JsonSchema, value: JsonValue, spot: _Spot, is_valid: _Check
     ) -> Iterator[_Violation]:
-        place = at.place
         name = find_reference(schema)
-        if name in inside or place.count("/") > _MAX_DEPTH:
+        if name in spot.inside or spot.place.count("/") > _MAX_DEPTH:
             return
-        inside |= {name} if name else set()
+        where = (spot.place, spot.choice)
+        is_repeated = self._first.setdefault(name or id(schema), where) != where
+        inside = spot.inside | {name} if name else spot.inside
+        spot = replace(spot, inside=inside, is_repeated=is_repeated)
         keywords = self._shapes.of(schema).keywords
-        for rule, broken in _iterate_breaking(keywords, value):
-            yield at._replace(keyword=rule), put(broken)
+        if isinstance(value, dict) and len(value) == keywords.get("maxProperties"):
+            yield from self._iterate_further_members(keywords.get("properties", {}), value, spot)
+        if isinstance(value, list) and keywords.get("uniqueItems") and "maxItems" in keywords:
+            yield from self._iterate_distinct_items(keywords, spot)
+        for keyword, broken in _iterate_breaking(keywords, value):
+            yield spot.violates(keyword, broken)
         if isinstance(value, dict):
-            yield from self._iterate_member_violations(keywords, value, at, put, inside)
+            yield from self._iterate_member_violations(keywords, value, spot, is_valid)
         if isinstance(value, list) and value and "items" in keywords:
-            items = keywords["items"]
-            at_first = at._replace(place=f"{place}/0")
             rest = value[1:]
-            yield from self._iterate_violations(
-                items, value[0], at_first, lambda new: put([new, *rest]), inside
-            )
-
-        yield from self._iterate_choices(keywords, value, at, put, inside)
-
-    def _iterate_choices(
-        self, keywords: JsonObject, value: JsonValue, at: Rule, put: _Put, inside: frozenset[str]
-    ) -> Iterator[_Violation]:
-        """Yield the violations of each alternative: of `value` if it fits, else of a sample."""
-        choices = keywords.get("oneOf") or keywords.get("anyOf") or []
-        for number, choice in enumerate(choices[:_MOST_CHOICES], 1):
-            if self._samples.checker(choice)(value):
-                yield from self._iterate_violations(choice, value, at, put, inside)
-            elif "properties" in self._shapes.of(choice).keywords:
-                with suppress(CannotSampleError):
-                    other = self._samples.sample(choice, "largest")
-                    named = at._replace(choice=f"{at.choice}/{number}")
-                    yield from self._iterate_violations(choice, other, named, put, inside)
+            first = spot.step("0", lambda new: spot.put([new, *rest]))
+            yield from self._iterate_violations(keywords["items"], value[0], first, is_valid)
+        yield from self._iterate_choice_violations(keywords, value, spot, is_valid)
 
     def _iterate_member_violations(
-        self, keywords: JsonObject, value: JsonObject, at: Rule, put: _Put, inside: frozenset[str]
+        self, keywords: JsonObject, value: JsonObject, spot: _Spot, is_valid: _Check
     ) -> Iterator[_Violation]:
-        place = at.place
         for name in keywords.get("required", ()):
             if name in value:
                 left = {key: member for key, member in value.items() if key != name}
-                member = at._replace(place=place + json_pointer((name,)), keyword="required")
-                yield member, put(left)
-        properties = keywords.get("properties", {})
-        for name in sorted(value.keys() & properties.keys()):
+                yield spot.violates("required", left, json_pointer((name,)))
+        schemas = {name: self._find_member_schema(keywords, name) for name in sorted(value)}
+        for name, schema in schemas.items():
 
             def put_member(new: JsonValue, name: str = name) -> JsonValue:
-                return put({**value, name: new})
+                return spot.put({**value, name: new})
 
-            at_member = at._replace(place=place + json_pointer((name,)))
-            yield from self._iterate_violations(
-                properties[name], value[name], at_member, put_member, inside
-            )
+            member = spot.step(name, put_member)
+            yield from self._iterate_violations(schema, value[name], member, is_valid)
+
+    def _find_member_schema(self, keywords: JsonObject, name: str) -> JsonSchema:
+        """Return the schema of a member, declared by its name, by a pattern or for all others."""
+        declared: Mapping[str, JsonSchema] = keywords.get("properties", {})
+        if name in declared:
+            return declared[name]
+        by_pattern: Mapping[str, JsonSchema] = keywords.get("patternProperties", {})
+        for pattern in sorted(by_pattern):
+            if pattern not in self._patterns:
+                self._patterns[pattern] = self._samples.checker({"pattern": pattern})
+            if self._patterns[pattern](name):
+                return by_pattern[pattern]
+        others: JsonSchema = keywords.get("additionalProperties", True)
+        return others
+
+    def _iterate_distinct_items(self, keywords: JsonObject, spot: _Spot) -> Iterator[_Violation]:
+        """Yield a list that has one item too many, and none of them twice."""
+        limit, items = int(keywords["maxItems"]), keywords.get("items", True)
+        if limit >= _MOST_ITEMS:
+            return
+        with suppress(CannotSampleError):
+            many = [
+                self._samples.sample(items, seed=f"item{number}") for number in range(limit + 1)
+            ]
+            if len({repr(item) for item in many}) == len(many):
+                yield spot.violates("maxItems", many)
+
+    def _iterate_further_members(
+        self, properties: JsonObject, value: JsonObject, spot: _Spot
+    ) -> Iterator[_Violation]:
+        """Yield an object that has one declared member too many."""
+        for name in sorted(properties.keys() - value.keys())[:1]:
+            with suppress(CannotSampleError):
+                further = self._samples.sample(properties[name], seed=name)
+                yield spot.violates("maxProperties", {**value, name: further})
+
+    def _iterate_choice_violations(
+        self, keywords: JsonObject, value: JsonValue, spot: _Spot, is_valid: _Check
+    ) -> Iterator[_Violation]:
+        for choice in _CHOICES:
+            for number, option in enumerate(keywords.get(choice, ())[:_MOST_OPTIONS], start=1):
+                chosen, is_fitting = value, self._samples.checker(option)(value)
+                if not is_fitting:
+                    with suppress(CannotSampleError):
+                        chosen = self._samples.sample(option, "largest", seed=spot.place)
+                    if chosen is value or not is_valid(spot.put(chosen)):
+                        continue
+                at = spot.choose(number, is_fitting=is_fitting)
+                yield from self._iterate_violations(option, chosen, at, is_valid)
 
 
 def _iterate_breaking(keywords: JsonObject, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
@@ -159,8 +236,14 @@ def _find_unlisted(values: list[JsonValue]) -> JsonValue:
     return "no such value"
 
 
-def _add_unknown_member(rule: JsonValue, value: JsonObject, _: JsonObject) -> list[JsonValue]:
-    return [{**value, _UNKNOWN: 1}] if rule is False else []
+def _add_unknown_member(
+    rule: JsonValue, value: JsonObject, keywords: JsonObject
+) -> list[JsonValue]:
+    if rule is not False:
+        return []
+    if len(value) == keywords.get("maxProperties"):  # one member more would violate that as well
+        value = {name: it for name, it in value.items() if name in keywords.get("required", ())}
+    return [{**value, _UNKNOWN: 1}]
 
 
 def _list_unmatching_texts(_: JsonValue, _value: str, keywords: JsonObject) -> list[JsonValue]:
@@ -214,10 +297,11 @@ _BREAKING: dict[str, Callable[..., list[JsonValue]]] = {
 
 
 MOST_REFUSALS = 60
-"""How many rules of one tool are tried; those that come after, deep inside a body, are counted."""
+"""How many rules of one tool are tried; others, deep inside a body or repeated, are counted."""
 
 _WHOLE_BODY = "the request body"  # as in the server's messages
 _UNKNOWN_ARGUMENT = "no_such_argument"
+_FIRST = (False, 0)
 _NEVER_REFUSED = frozenset({"format", "type"})  # most formats only describe; a choice allows types
 
 
@@ -234,24 +318,25 @@ class Refusals:
     ) -> tuple[list[JsonObject], list[str]]:
         """Return the entries of `refused`, and the rules that no value was found to violate.
 
-        They differ from the call `smallest`; their values are those of `fullest`, made invalid.
+        They differ from the call `smallest`; their values are those of `fullest`, made invalid. If
+        there are more than `MOST_REFUSALS`, those that matter most come first.
         """
-        found = [
-            {
-                "what": "an unknown argument",
-                "arguments": {_UNKNOWN_ARGUMENT: 1},
-                "says": _UNKNOWN_ARGUMENT,
-            }
-        ]
-        found += iterate_refused_parts(tool)
-        found += _iterate_missing(tool, smallest)
+        unknown: JsonObject = {
+            "what": "an unknown argument",
+            "arguments": {_UNKNOWN_ARGUMENT: 1},
+            "says": _UNKNOWN_ARGUMENT,
+        }
+        others = (unknown, *iterate_refused_parts(tool), *_iterate_missing(tool, smallest))
+        found: list[tuple[tuple[bool, int], JsonObject]] = [(_FIRST, entry) for entry in others]
         unbroken: list[str] = []
         for given in self._iterate_arguments(tool, fullest):
             if tool.flat_body is not None and given.name == tool.flat_body.argument:
                 found += self._iterate_refused_members(tool, given, smallest, unbroken)
             else:
                 found += self._iterate_refused(tool, given, unbroken)
-        return found, unbroken
+        if len(found) > MOST_REFUSALS:
+            found.sort(key=itemgetter(0))
+        return [entry for _, entry in found], unbroken
 
     def _iterate_arguments(self, tool: ToolPlan, call: Call) -> Iterator[_Given]:
         names = {(item.location, item.wire_name): item.name for item in tool.arguments}
@@ -275,22 +360,21 @@ class Refusals:
 
     def _iterate_refused(
         self, tool: ToolPlan, given: _Given, unbroken: list[str]
-    ) -> Iterator[JsonObject]:
+    ) -> Iterator[tuple[tuple[bool, int], JsonObject]]:
         broken = self._find_breaking_values(tool, given)
         for rule, value in broken.items():
             named = f"`/{given.name}{rule.place}`"
             if value is not UNSET:
-                yield {
-                    "what": f"{named} breaks {_describe(rule)}",
-                    "arguments": {given.name: self._calls.rename_members(tool, given.name, value)},
-                    "says": f"/{given.name}",
-                }
+                arguments = {given.name: self._calls.rename_members(tool, given.name, value)}
+                says = f"/{given.name}"
+                what = rule.describe(named)
+                yield rule.priority, {"what": what, "arguments": arguments, "says": says}
             elif rule.keyword not in _NEVER_REFUSED:
-                unbroken.append(f"{_describe(rule)} of {named}")
+                unbroken.append(f"`{rule.keyword}` of {named}")
 
     def _iterate_refused_members(
         self, tool: ToolPlan, given: _Given, smallest: Call, unbroken: list[str]
-    ) -> Iterator[JsonObject]:
+    ) -> Iterator[tuple[tuple[bool, int], JsonObject]]:
         """Yield the refusals of a flat body; some rules no arguments can break."""
         flat = tool.flat_body
         if flat is None:
@@ -300,7 +384,7 @@ class Refusals:
             named = f"`{json_pointer(path)}`" if path else _WHOLE_BODY
             if value is UNSET:
                 if rule.keyword not in _NEVER_REFUSED:
-                    unbroken.append(f"{_describe(rule)} of {named}")
+                    unbroken.append(f"`{rule.keyword}` of {named}")
                 continue
             try:
                 call = Call(self._calls.spread_body(tool, value), {"body": value})
@@ -308,43 +392,38 @@ class Refusals:
                 continue
             if not (call.arguments or flat.required):
                 continue  # no body is sent then
-            entry: JsonObject = {
-                "what": f"{named} breaks {_describe(rule)}",
-                "arguments": call.arguments,
-            }
+            entry: JsonObject = {"what": rule.describe(named), "arguments": call.arguments}
             if left_out := call.leave_out(tool, smallest):
                 entry["without"] = left_out
-            yield {**entry, "says": json_pointer(path[:1]) or _WHOLE_BODY}
+            yield rule.priority, {**entry, "says": json_pointer(path[:1]) or _WHOLE_BODY}
 
     def _find_breaking_values(
         self, tool: ToolPlan, given: _Given
-    ) -> dict[Rule, JsonValue | UnsetType]:
+    ) -> dict[_Rule, JsonValue | UnsetType]:
         """Return an invalid value for each rule, or UNSET.
 
-        Values that the parameter can carry take priority over those that it cannot.
+        Values that the parameter can carry take priority over those that it cannot. Rules of a
+        choice are left out where another alternative allows all that violates them.
         """
         fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
         fitting = [self._calls.sent.checker(schema) for schema in given.schemas]
-        broken: dict[Rule, JsonValue | UnsetType] = {}
-        settled: set[Rule] = set()
+        broken: dict[_Rule, JsonValue | UnsetType] = {}
+        settled: set[_Rule] = set()
         for rule, value in self._violations.of(given.schemas[0], given.value):
             member = rule.place.removeprefix("/").partition("/")[0]
             if rule in settled or (given.name == "body" and member in fixed):
                 continue
-            before = broken.setdefault(rule, UNSET)
+            before = UNSET if rule.is_in_choice else broken.setdefault(rule, UNSET)
             if any(fits(value) for fits in fitting):
                 continue
+            if rule.is_in_choice and value in broken.values():
+                continue  # the same value violates the rule of another alternative
             if given.could_travel(value):
                 settled.add(rule)
             elif before is not UNSET:
                 continue
             broken[rule] = _drop_fixed(value, fixed, given.name)
         return broken
-
-
-def _describe(rule: Rule) -> str:
-    """Return the keyword of a rule, with the alternative that has it."""
-    return f"`{rule.keyword}`" + (f" of choice {rule.choice[1:]}" if rule.choice else "")
 
 
 def _locate_member(tool: ToolPlan, flat: FlatBody, place: str) -> tuple[str | int, ...]:

@@ -96,6 +96,79 @@ def test_too_many_members_are_valid_ones(tmp_path: Path) -> None:
     assert {type(value) for value in spoilt.values()} == {str}
 
 
+def test_what_another_alternative_allows_is_not_refused(tmp_path: Path) -> None:
+    short, long = ({"type": "string", "maxLength": length} for length in (3, 9))
+    found = cases(tmp_path, {"parameters": [query("q", {"anyOf": [short, long]})]})
+
+    (case,) = [case for name, case in found.items() if "`maxLength`" in name]
+    assert len(case.arguments["q"]) == 10
+    assert "call: rules" not in found
+
+
+def test_one_member_too_many_is_one_that_the_schema_has(tmp_path: Path) -> None:
+    one_of_two = {
+        "type": "object",
+        "maxProperties": 1,
+        "additionalProperties": False,
+        "properties": {"agent": {"type": "integer"}, "team": {"type": "integer"}},
+    }
+    content = {"application/json": {"schema": one_of_two}}
+    found = cases(tmp_path, {"requestBody": {"required": True, "content": content}})
+
+    many = found["call: `/body` breaks `maxProperties`"].arguments["body"]
+    assert many.keys() == {"agent", "team"}
+    unknown = found["call: `/body` breaks `additionalProperties`"].arguments["body"]
+    assert unknown == {"no_such_member": 1}
+
+
+def test_members_by_pattern_and_all_others_have_their_keywords_violated(tmp_path: Path) -> None:
+    texts = {
+        "type": "object",
+        "minProperties": 1,
+        "patternProperties": {"^[a-z]{2}$": {"type": "string", "maxLength": 5}},
+        "additionalProperties": False,
+    }
+    most = {"type": "integer", "maximum": 7}
+    counts = {"type": "object", "minProperties": 1, "additionalProperties": most}
+    body = {"type": "object", "required": ["t", "c"], "properties": {"t": texts, "c": counts}}
+    found = cases(
+        tmp_path,
+        {"requestBody": {"required": True, "content": {"application/json": {"schema": body}}}},
+    )
+
+    (long,) = [case for name, case in found.items() if name.endswith("breaks `maxLength`")]
+    assert [len(text) for text in long.arguments["body"]["t"].values()] == [6]
+    (high,) = [case for name, case in found.items() if name.endswith("breaks `maximum`")]
+    assert 8 in high.arguments["body"]["c"].values()
+
+
+def test_one_item_too_many_is_not_a_repeated_one(tmp_path: Path) -> None:
+    emails = {"type": "array", "uniqueItems": True, "maxItems": 3}
+    emails["items"] = {"type": "string", "format": "email"}
+    (many,) = refused(cases(tmp_path, {"parameters": [query("q", emails)]}), "maxItems")
+
+    assert len(set(many)) == 4
+
+
+def test_of_too_many_rules_the_outer_ones_and_each_definition_are_tested(tmp_path: Path) -> None:
+    words = {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/Word"}}
+    word = {"type": "string", "minLength": 2, "maxLength": 9, "pattern": "^[a-z]+$"}
+    reference = {"$ref": "#/components/schemas/Words"}
+    properties = {f"words{number:02}": reference for number in range(30)}
+    last = {"type": "object", "properties": {"deep": {"type": "integer", "maximum": 4}}}
+    body = {"type": "object", "properties": {**properties, "zz": last}}
+    found = cases(
+        tmp_path,
+        {"requestBody": {"content": {"application/json": {"schema": body}}}},
+        components={"schemas": {"Word": word, "Words": words}},
+    )
+
+    assert "call: `/body/zz/deep` breaks `maximum`" in found
+    assert "call: `/body/words00/0` breaks `maxLength`" in found
+    assert "call: `/body/words29` breaks `minItems`" not in found
+    assert found["call: more rules"].untested.startswith("only 60 rules")
+
+
 def test_a_keyword_that_cannot_be_violated_is_reported(tmp_path: Path) -> None:
     problems = Problems()
     long = query("q", {"type": "string", "maxLength": 100_000})
