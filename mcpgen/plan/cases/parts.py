@@ -27,7 +27,10 @@ def _iterate_parts(tool: ToolPlan) -> Iterator[JsonObject]:
         schema, levels = schema["items"], levels + 1
     if tool.fields and tool.output_schema is not None and "properties" in schema:
         path = next(ResultMembers(tool.output_schema, tool.result_key).iterate_paths())
-        select: JsonObject = {path: {}}
+        selected = tool.policies.select  # by the manifest, of which the call selects again
+        for _ in range(levels):
+            selected = selected.get(_ITEMS, {})
+        select: JsonObject = {path: selected.get(path, {})}
         for _ in range(levels):
             select = {_ITEMS: select}
         yield {

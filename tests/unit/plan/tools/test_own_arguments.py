@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems
+from mcpgen.plan.cases.parts import make_parts
 from mcpgen.plan.plan import plan_tools
 from tests.support.policies import first_policy
 
@@ -100,3 +101,13 @@ def test_tools_that_only_read_go_on_from_a_cut_result(
     tool = make(make.document({"responses": responses}, method=method)).tool()
     assert bool(tool.continuation) is goes_on
     assert own(tool) == ({"continue_from"} if goes_on else set())
+
+
+def test_the_case_of_one_member_keeps_what_the_manifest_selects_of_it(make: Any) -> None:
+    pets = {"type": "object", "properties": {"pets": {"type": "array", "items": MANY}}}
+    tool = make(make.with_response(pets)).tool()
+    selected = {"pets": {"[]": {"id": {}}}}
+    for select in ({}, selected):
+        narrowed = replace(tool, policies=replace(tool.policies, select=select))
+        (part,) = (it for it in make_parts(narrowed) if tool.fields in it["arguments"])
+        assert part["kept"]["select"] == (select or {"pets": {}})
