@@ -41,7 +41,7 @@ async def create_file_export(
 
 @tools.handler("create_file_share")
 async def create_file_share(ctx: Context, *, body: CreateFileShareBody) -> FileShare:
-    """Create a file share: `POST /projects/{project_id}/storage/shares`."""
+    """Create a file system: `POST /projects/{project_id}/storage/shares`."""
     return await ctx.api.request(
         "POST",
         "/projects/{project_id}/storage/shares",
@@ -71,7 +71,7 @@ async def delete_file_export(ctx: Context, *, share_id: str, export_id: str) -> 
 
 @tools.handler("delete_file_share")
 async def delete_file_share(ctx: Context, *, share_id: str) -> None:
-    """Delete a file share: `DELETE /projects/{project_id}/storage/shares/{share_id}`."""
+    """Delete a file system: `DELETE /projects/{project_id}/storage/shares/{share_id}`."""
     await ctx.api.request(
         "DELETE",
         "/projects/{project_id}/storage/shares/{share_id}",
@@ -82,7 +82,7 @@ async def delete_file_share(ctx: Context, *, share_id: str) -> None:
 
 @tools.handler("get_file_share")
 async def get_file_share(ctx: Context, *, share_id: str) -> FileShare:
-    """Fetch a file share: `GET /projects/{project_id}/storage/shares/{share_id}`."""
+    """Fetch a file system: `GET /projects/{project_id}/storage/shares/{share_id}`."""
     return await ctx.api.request(
         "GET",
         "/projects/{project_id}/storage/shares/{share_id}",
@@ -139,7 +139,7 @@ async def list_file_shares(
     limit: int | Absent = ABSENT,
     cursor: str | Absent = ABSENT,
 ) -> ListFileSharesResult:
-    """List file shares: `GET /projects/{project_id}/storage/shares`."""
+    """List file systems: `GET /projects/{project_id}/storage/shares`."""
     return await ctx.api.request(
         "GET",
         "/projects/{project_id}/storage/shares",

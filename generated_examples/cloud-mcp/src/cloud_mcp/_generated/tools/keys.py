@@ -32,7 +32,7 @@ async def cancel_key_deletion(ctx: Context, *, kms_key_id: str) -> KmsKey:
 
 @tools.handler("create_kms_key")
 async def create_kms_key(ctx: Context, *, body: CreateKmsKeyBody) -> KmsKey:
-    """Create a kms key: `POST /projects/{project_id}/keys`."""
+    """Create a key: `POST /projects/{project_id}/keys`."""
     return await ctx.api.request(
         "POST",
         "/projects/{project_id}/keys",
@@ -66,7 +66,7 @@ async def enable_kms_key(ctx: Context, *, kms_key_id: str) -> KmsKey:
 
 @tools.handler("get_kms_key")
 async def get_kms_key(ctx: Context, *, kms_key_id: str) -> KmsKey:
-    """Fetch a kms key: `GET /projects/{project_id}/keys/{kms_key_id}`."""
+    """Fetch a key: `GET /projects/{project_id}/keys/{kms_key_id}`."""
     return await ctx.api.request(
         "GET",
         "/projects/{project_id}/keys/{kms_key_id}",
@@ -90,7 +90,7 @@ async def list_key_usage(ctx: Context, *, kms_key_id: str) -> ListKeyUsageResult
 async def list_kms_keys(
     ctx: Context, *, limit: int | Absent = ABSENT, cursor: str | Absent = ABSENT
 ) -> ListKmsKeysResult:
-    """List kms keys: `GET /projects/{project_id}/keys`."""
+    """List keys: `GET /projects/{project_id}/keys`."""
     return await ctx.api.request(
         "GET",
         "/projects/{project_id}/keys",

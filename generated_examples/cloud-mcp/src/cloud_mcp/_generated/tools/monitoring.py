@@ -98,7 +98,7 @@ async def create_silence(ctx: Context, *, body: CreateSilenceBody) -> Silence:
 
 @tools.handler("create_slo")
 async def create_slo(ctx: Context, *, body: CreateSloBody) -> Slo:
-    """Create a slo: `POST /projects/{project_id}/monitoring/objectives`."""
+    """Create an objective: `POST /projects/{project_id}/monitoring/objectives`."""
     return await ctx.api.request(
         "POST",
         "/projects/{project_id}/monitoring/objectives",
@@ -144,7 +144,7 @@ async def delete_channel(ctx: Context, *, channel_id: str) -> None:
 
 @tools.handler("delete_slo")
 async def delete_slo(ctx: Context, *, slo_id: str) -> None:
-    """Delete a slo: `DELETE /projects/{project_id}/monitoring/objectives/{slo_id}`."""
+    """Delete an objective: `DELETE /projects/{project_id}/monitoring/objectives/{slo_id}`."""
     await ctx.api.request(
         "DELETE",
         "/projects/{project_id}/monitoring/objectives/{slo_id}",
@@ -331,7 +331,7 @@ async def list_silences(ctx: Context) -> ListSilencesResult:
 async def list_slos(
     ctx: Context, *, limit: int | Absent = ABSENT, cursor: str | Absent = ABSENT
 ) -> ListSlosResult:
-    """List slos: `GET /projects/{project_id}/monitoring/objectives`."""
+    """List objectives: `GET /projects/{project_id}/monitoring/objectives`."""
     return await ctx.api.request(
         "GET",
         "/projects/{project_id}/monitoring/objectives",

@@ -40,7 +40,7 @@ async def create_tunnel(ctx: Context, *, vpn_id: str, body: CreateTunnelBody) ->
 
 @tools.handler("create_vpn_gateway")
 async def create_vpn_gateway(ctx: Context, *, body: CreateVpnGatewayBody) -> VpnGateway:
-    """Create a vpn gateway: `POST /projects/{project_id}/networks/vpn`."""
+    """Create a VPN gateway: `POST /projects/{project_id}/networks/vpn`."""
     return await ctx.api.request(
         "POST",
         "/projects/{project_id}/networks/vpn",
@@ -84,7 +84,7 @@ async def delete_tunnel(ctx: Context, *, vpn_id: str, tunnel_id: str) -> None:
 
 @tools.handler("delete_vpn_gateway")
 async def delete_vpn_gateway(ctx: Context, *, vpn_id: str) -> None:
-    """Delete a vpn gateway: `DELETE /projects/{project_id}/networks/vpn/{vpn_id}`."""
+    """Delete a VPN gateway: `DELETE /projects/{project_id}/networks/vpn/{vpn_id}`."""
     await ctx.api.request(
         "DELETE",
         "/projects/{project_id}/networks/vpn/{vpn_id}",
@@ -106,7 +106,7 @@ async def get_line(ctx: Context, *, line_id: str) -> Line:
 
 @tools.handler("get_vpn_gateway")
 async def get_vpn_gateway(ctx: Context, *, vpn_id: str) -> VpnGateway:
-    """Fetch a vpn gateway: `GET /projects/{project_id}/networks/vpn/{vpn_id}`."""
+    """Fetch a VPN gateway: `GET /projects/{project_id}/networks/vpn/{vpn_id}`."""
     return await ctx.api.request(
         "GET",
         "/projects/{project_id}/networks/vpn/{vpn_id}",
@@ -141,7 +141,7 @@ async def list_tunnels(ctx: Context, *, vpn_id: str) -> ListTunnelsResult:
 async def list_vpn_gateways(
     ctx: Context, *, limit: int | Absent = ABSENT, cursor: str | Absent = ABSENT
 ) -> ListVpnGatewaysResult:
-    """List vpn gateways: `GET /projects/{project_id}/networks/vpn`."""
+    """List VPN gateways: `GET /projects/{project_id}/networks/vpn`."""
     return await ctx.api.request(
         "GET",
         "/projects/{project_id}/networks/vpn",
