@@ -6,6 +6,7 @@ import ast
 import difflib
 import importlib
 import re
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -147,6 +148,7 @@ def _links(page: str) -> list[str]:
     return [str(it.attrs["href"]) for it in inner if it.type == "link_open"]
 
 
+@cache
 def _anchors(path: Path) -> set[str]:
     """Return the ids of a page's headings, as GitHub and the site make them."""
     tokens = MarkdownIt().enable("table").parse(path.read_text("utf-8"))
