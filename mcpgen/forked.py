@@ -114,13 +114,13 @@ class ForkedAhead(Generic[T]):
     As with `Forked`, only the duration depends on the child.
     """
 
-    def __init__(self, prepare: Callable[[], object], *, is_worth_it: bool = True) -> None:
+    def __init__(self, prepare: Callable[[], object]) -> None:
         """Start a child that calls `prepare` and waits."""
         self._prepare = prepare
         self._assigned: list[Callable[[], T]] = []  # at most one
         reading, self._writing = os.pipe()
         self._reading = reading
-        self._forked = Forked(self._work, is_worth_it=is_worth_it, inherited=reading)
+        self._forked = Forked(self._work, inherited=reading)
         os.close(reading)  # so that writing to a child that has ended is an error
 
     def __enter__(self) -> ForkedAhead[T]:

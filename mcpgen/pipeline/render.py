@@ -9,7 +9,6 @@ import functools
 import itertools
 import re
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 
 from mcpgen.diagnostics import Problems, RejectedError
@@ -17,7 +16,7 @@ from mcpgen.emit.format import format_files
 from mcpgen.emit.models.models import ModelRun, ModelsFailedError
 from mcpgen.emit.output_checks import prove_contents, prove_paths
 from mcpgen.emit.runtime_wheel import make_runtime_wheel
-from mcpgen.emit.skeleton import AnswerRefusedError, prepare_skeleton, render_skeleton
+from mcpgen.emit.skeleton import AnswerRefusedError, render_skeleton
 from mcpgen.forked import Forked, ForkedAhead
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.first_steps import FirstSteps
@@ -51,11 +50,11 @@ def render_project(
     inputs: Inputs,
     problems: Problems,
     progress: Progress,
-    prepared: ForkedAhead[FileSet] | None = None,
+    child: ForkedAhead[FileSet],
 ) -> Project:
     """Render, format and check every file of a project except its lock.
 
-    `prepared` is the result of an earlier `prepare_skeleton`.
+    `child` is a result of `prepare_skeleton`, which the caller ends.
 
     Raises:
         RejectedError: an answer is invalid, or the models cannot be generated.
@@ -76,12 +75,9 @@ def render_project(
     if answers.get("vendor_runtime") == "yes":
         files += (make_runtime_wheel(),)
     try:
-        # A child that the caller started is ended by the caller.
-        with nullcontext(prepared) if prepared else prepare_skeleton() as child:
-            child.begin(functools.partial(skeleton, template_root() / "skeleton"))
-            files += _render_package(
-                plan, child, inputs.options.cache or user_cache(), problems, progress
-            )
+        child.begin(functools.partial(skeleton, template_root() / "skeleton"))
+        cache = inputs.options.cache or user_cache()
+        files += _render_package(plan, child, cache, problems, progress)
     except AnswerRefusedError as error:
         problems.error("answer", str(error), help="pass answers with --data KEY=VALUE")
         raise RejectedError from None

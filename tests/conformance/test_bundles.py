@@ -30,6 +30,7 @@ from mcpgen.factory.wire.targets import Target
 from tests.support.examples import BY_HAND, NAMES
 from tests.support.paths import CACHE, EXAMPLES
 from tests.support.running_server import installed
+from tests.support.wheel import UV, WHEELHOUSE
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +38,6 @@ NODE = CACHE / "node" / "node_modules"
 JUDGED = [*NAMES, *BY_HAND]
 LONG_SKILLS = "cloud-mcp"
 """Its skills, of 527 tools, take up to 4,007 tokens; skillsaw warns above 3,000."""
-WHEELS = CACHE / "wheelhouse"
 
 
 def run_tool(*command: str, folder: Path, env: Mapping[str, str] | None = None) -> str:
@@ -133,11 +133,11 @@ def list_tools(target: Target) -> list[str]:
 
 @pytest.fixture(scope="module")
 def uv(tmp_path_factory: pytest.TempPathFactory) -> Uv:
-    program = installed(CACHE / "peers/uv-0.13.9/bin/uv", "peers")
-    installed(WHEELS, "wheelhouse")
+    program = installed(UV, "peers")
+    installed(WHEELHOUSE, "wheelhouse")
     folder = tmp_path_factory.mktemp("uv")
     config = folder / "uv.toml"
-    config.write_text(f'find-links = ["{WHEELS}"]\nno-index = true\n')
+    config.write_text(f'find-links = ["{WHEELHOUSE}"]\nno-index = true\n')
     environment = {
         "UV_CONFIG_FILE": str(config),
         "UV_OFFLINE": "1",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mcpgen.diagnostics import Problems
 from mcpgen.emit.lockfile import LockedDocument
+from mcpgen.emit.skeleton import prepare_skeleton
 from mcpgen.ir.file_set import FileSet
 from mcpgen.pipeline.build import plan_server
 from mcpgen.pipeline.inputs import InputFiles, Inputs, PlannedProject
@@ -194,10 +195,9 @@ def project_files(document: dict[str, Any], folder: Path, cache: Path) -> FileSe
     policy = first_policy("odd")
     plan = plan_server(api, policy, problems, lambda _: None, strict=False)
     files = InputFiles((({"openapi.json": b"{}"}, LockedDocument("", {}, "openapi.json")),))
-    project = render_project(
-        PlannedProject(plan, files),
-        Inputs(folder, policy.intent, options),
-        problems,
-        lambda _: None,
-    )
+    inputs = Inputs(folder, policy.intent, options)
+    with prepare_skeleton() as child:
+        project = render_project(
+            PlannedProject(plan, files), inputs, problems, lambda _: None, child
+        )
     return project.files

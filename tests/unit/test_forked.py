@@ -158,8 +158,9 @@ with ForkedAhead(ready) as ahead:
     assert told_by(script) == "True []"
 
 
-def test_forked_ahead_without_a_child_prepares_nothing() -> None:
-    with ForkedAhead[int](lambda: pytest.fail("not needed here"), is_worth_it=False) as ahead:
+def test_forked_ahead_without_a_child_prepares_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcpgen.forked._may_fork", lambda: False)
+    with ForkedAhead[int](lambda: pytest.fail("not needed here")) as ahead:
         ahead.begin(os.getpid)
         assert ahead.result() == os.getpid()
 

@@ -154,9 +154,7 @@ def explain_tool(printer: Printer, server: Sequence[str], name: str) -> int:
     """
     from mcpgen.factory.explain import ExplainedTool, explain
 
-    package = find_target(server).package
-    if package is None:
-        raise UsageError("--explain needs the folder of a server that mcpgen generated")
+    package = _require_package(server, "--explain")
     problems = Problems()
     try:
         with printer.progress() as progress:
@@ -182,6 +180,13 @@ def explain_tool(printer: Printer, server: Sequence[str], name: str) -> int:
     return printer.finish(Outcome.DONE)
 
 
+def _require_package(server: Sequence[str], option: str) -> GeneratedPackage:
+    package = find_target(server).package
+    if package is None:
+        raise UsageError(f"{option} needs the folder of a server that mcpgen generated")
+    return package
+
+
 def show_proposals(printer: Printer, server: Sequence[str]) -> int:
     """Print entries for the manifest of a server, which it does not have.
 
@@ -191,9 +196,7 @@ def show_proposals(printer: Printer, server: Sequence[str]) -> int:
     from mcpgen.pipeline.proposals import propose
     from mcpgen.render.manifest_yaml import spell_proposals
 
-    package = find_target(server).package
-    if package is None:
-        raise UsageError("--proposals needs the folder of a server that mcpgen generated")
+    package = _require_package(server, "--proposals")
     problems = Problems()
     try:
         with printer.progress() as progress:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -10,8 +9,8 @@ from msgspec import Struct
 from mcpgen.ir.document import Document
 from mcpgen.openapi.lower.lower import operations
 from mcpgen.openapi.lower.nodes import Node
+from mcpgen.text.uri_template import mask_variables
 
-_PARAMETER = re.compile(r"\{[^{}]*\}")
 _MOST = 0.5
 _NEARLY_ALL = 0.8
 _SEVERAL = 3
@@ -57,7 +56,7 @@ def identify(document: Document) -> Identity:
     return Identity(
         root.child("info").text("title").strip(),
         frozenset(_hosts(root)),
-        frozenset(f"{each.method.upper()} {_PARAMETER.sub('{}', each.path)}" for each in found),
+        frozenset(f"{each.method.upper()} {mask_variables(each.path)}" for each in found),
         frozenset(Node(each.node, "").text("operationId") for each in found) - {""},
     )
 

@@ -6,7 +6,6 @@ decide what can be served.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from mcpgen.openapi.validate.external import ExternalResult, start_validation
 from mcpgen.openapi.validate.texts import TextFinding, find_suspicious_texts, lookalike_scripts
 from mcpgen.openapi.validate.violations import find_violations
 from mcpgen.text.json_pointer import json_pointer
+from mcpgen.text.uri_template import mask_variables
 
 _MAX_OF_A_CODE = 50
 
@@ -79,9 +79,6 @@ class Findings:
                 )
 
 
-_TEMPLATE = re.compile(r"\{[^{}]*\}")
-
-
 def check_operations(findings: Findings) -> None:
     """Check that a document has operations, and check their ids, paths, annotations and names."""
     found = list(operations(findings.document.root))
@@ -124,7 +121,7 @@ def _check_ids(found: list[RawOperation], findings: Findings) -> None:
 def _check_paths(found: list[RawOperation], findings: Findings) -> None:
     seen: dict[tuple[str, str], str] = {}
     for operation in found:
-        plain = _TEMPLATE.sub("{}", operation.path)
+        plain = mask_variables(operation.path)
         other = seen.setdefault((operation.method, plain), operation.path)
         if other != operation.path:
             findings.warn(

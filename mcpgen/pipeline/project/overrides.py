@@ -24,6 +24,7 @@ from mcpgen.ir.surface import Surface, SurfaceTool
 from mcpgen.manifest.handlers import find_edited_handlers, read_handler, read_handlers
 from mcpgen.pipeline.inputs import Project
 from mcpgen.pipeline.project.project_folder import load_readable_surface, read_file
+from mcpgen.text.uri_template import mask_variables
 
 _SEEN = {"override": ("input-", "output-"), "before": ("input-",), "after": ("output-",)}
 
@@ -229,7 +230,7 @@ def _count_shared_tail(one: str, other: str) -> int:
 
 
 def _segments(path: str) -> list[str]:
-    return re.sub(r"\{[^{}]*\}", "{}", path).strip("/").split("/")
+    return mask_variables(path).strip("/").split("/")
 
 
 def _tell_twice(hook: Hook, first: Hook, problems: Problems) -> None:

@@ -79,7 +79,7 @@ class ToolNaming:
         taken = {*published.values(), *self.reserved}
         used = {*names.values(), *self.reserved}
         left = {key: name for key, name in published.items() if key in gone and name not in used}
-        names |= self._follow_moved(names, left)
+        names |= self._find_names_of_moved_paths(names, left)
         unnamed = (it for it in self.operations.values() if it.key not in names)
         streams = {it.key: self._iterate_candidates(it) for it in unnamed}
         names |= _assign_names(streams, taken)
@@ -87,8 +87,10 @@ class ToolNaming:
             names[key] = self._append_hash(key, {*taken, *names.values()})
         return names
 
-    def _follow_moved(self, named: Collection[str], left: Mapping[str, str]) -> dict[str, str]:
-        """Return names of `left` operations, by key, that one operation without a name wants."""
+    def _find_names_of_moved_paths(
+        self, named: Collection[str], left: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Return the names of `left` operations that exactly one operation without a name wants."""
         if not left:
             return {}
         free = {(name, _get_method(key)) for key, name in left.items()}

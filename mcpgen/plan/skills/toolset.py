@@ -116,11 +116,8 @@ def _classify(tool: ToolPlan, facts: ToolFacts) -> str:
     method = tool.operation.method
     if is_reading(tool):
         has_path = any(item.location == "path" for item in tool.arguments)
-        return (
-            "find"
-            if tool.name in facts.lists or tool.pagination is not None or not has_path
-            else "read"
-        )
+        is_list = tool.name in facts.lists or tool.pagination is not None
+        return "find" if is_list or not has_path else "read"
     if tool.name in facts.creators:
         return "create"
     return {"PATCH": "change", "PUT": "replace", "DELETE": "delete"}.get(method, "act")
