@@ -24,7 +24,7 @@ Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
 
 class ExpectedCall(Entry, frozen=True):
-    """A call that must happen, and succeed."""
+    """A tool call without which a task is not solved. It must succeed."""
 
     tool: Annotated[Text, key("The name of the tool.", "create_pet")]
     id: Annotated[

@@ -13,7 +13,7 @@ from mcpgen.text.json_pointer import json_pointer
 
 Violation: TypeAlias = jsonschema_rs.ValidationError
 Name: TypeAlias = Callable[[Sequence[str | int]], str]
-"""A function that names the place at a path, for the middle of a sentence."""
+"""The type of functions that return the name of the value at a path, such as "`/limit`"."""
 
 MAX_PROBLEMS: Final = 10
 

@@ -20,7 +20,7 @@ from mcpgen.plan.tools.select import is_selected
 
 
 class Survey(Struct, frozen=True):
-    """A parsed document, with the cost of each tool if all operations were served."""
+    """The API of a document, and the tokens of each tool, for the questions of `mcpgen new`."""
 
     api: Api
     suggested_name: str

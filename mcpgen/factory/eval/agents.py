@@ -1,4 +1,4 @@
-"""Agents that solve tasks: the interface, and the scripted one that follows the required calls."""
+"""The interface of agents that solve evaluation tasks, and an agent that needs no model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Assignment(Struct, frozen=True):
 
 
 class Agent(Protocol):
-    """A user's agent, or the scripted one."""
+    """An agent that solves evaluation tasks by calling tools."""
 
     @property
     def name(self) -> str:
@@ -49,7 +49,7 @@ class Agent(Protocol):
 
 
 class ScriptedAgent:
-    """An agent that makes the required calls: it proves that a task can be solved."""
+    """An agent that makes the calls that a task requires, which shows that it can be solved."""
 
     name = "scripted"
 

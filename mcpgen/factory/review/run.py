@@ -66,7 +66,7 @@ class ReviewOptions(Struct, frozen=True, kw_only=True):
 
 
 class ReviewReport(Struct, frozen=True):
-    """A review, or the reason why there is none."""
+    """The result of reviewing one server. Without a `review`, `problems` states the reason."""
 
     problems: Problems
     outcome: Outcome

@@ -99,7 +99,7 @@ class Tool(Struct, frozen=True, kw_only=True):
 
 
 class WaiverState(Struct, frozen=True):
-    """A waiver, and the number of findings that it covers."""
+    """An entry of waivers.yaml, and the number of findings that it accepts now."""
 
     rule: str  # of lint or validate, or of a change
     reason: str  # why its findings are accepted

@@ -73,7 +73,7 @@ class MergeReport(Struct, frozen=True, kw_only=True):
 
 
 class _DamagedError(Exception):
-    """A file that is no evidence; the message says why."""
+    """A file cannot be read as evidence. The message states the reason."""
 
 
 def merge_evidence(

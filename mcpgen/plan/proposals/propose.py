@@ -14,7 +14,10 @@ _MAX_WORKFLOWS = 6
 
 
 def add_proposals(steps: FirstSteps, plan: ServerPlan) -> FirstSteps:
-    """Add merged tools, of the most operations first, and workflows that find and act."""
+    """Return first steps that propose merged tools, and workflows that find an item and act on it.
+
+    Tools that merge the most operations come first.
+    """
     merged = sorted(find_similar(plan), key=lambda it: (-len(it.members), it.name))
     flows = find_workflows(plan, {it.name for it in merged})
     return replace(

@@ -17,7 +17,7 @@ from mcpgen.runtime.state.store import Store
 MAX_RESULTS: Final = 1_000
 MAX_OF_CLIENT: Final = 100
 CLIENT_SHARE: Final = 4
-"""A client may use this fraction of the bytes."""
+"""The results of one client take at most the whole size divided by this."""
 _GRACE_SECONDS: Final = 60.0  # for the clock of the store, which may be ahead
 _MAX_TRIES: Final = 20  # to change the index, while other processes change it as well
 _INDEX: Final = "results:1"

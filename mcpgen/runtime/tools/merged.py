@@ -10,7 +10,7 @@ from mcpgen.runtime.tools.tool import Tool
 
 
 class MergedTool:
-    """A merged tool. One of its arguments selects which of the `members` serves a call."""
+    """A tool for several operations. An argument selects which of its `members` is called."""
 
     def __init__(self, tool: Tool, tools: Mapping[str, Tool]) -> None:
         """Find the members of `tool` among `tools`.

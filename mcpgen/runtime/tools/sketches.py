@@ -1,4 +1,4 @@
-"""A sketch of what a tool returns, in a fraction of the tokens of its output schema."""
+"""Short descriptions of results, which cost a model fewer tokens than their JSON Schemas."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class ClientCertificate(Struct, frozen=True):
 
 
 class HttpRequest(Struct, frozen=True):
-    """A request as it is sent. A sender adds only `Host` and framing.
+    """A complete HTTP request to an API; the sender only adds the `Host` field and the framing.
 
     `url` is absolute, percent-encoded and without a fragment. URL, headers and body may contain
     credentials, so `repr` omits them.
