@@ -24,7 +24,7 @@ Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
 
 class ExpectedCall(Entry, frozen=True):
-    """A tool call without which a task is not solved. It must succeed."""
+    """A tool call without which a task is not solved. It must succeed, unless it `fails`."""
 
     tool: Annotated[Text, key("The name of the tool.", "create_pet")]
     id: Annotated[
@@ -55,6 +55,10 @@ class ExpectedCall(Entry, frozen=True):
             {"body": {"species": "dog"}},
         ),
     ] = field(default_factory=dict)
+    fails: Annotated[
+        bool,
+        key("Whether the call must fail, as one that the user declines.", True),
+    ] = False
 
 
 class ForbiddenCall(Entry, frozen=True):

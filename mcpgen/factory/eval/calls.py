@@ -41,7 +41,7 @@ class Matching(Struct, frozen=True):
 
 
 def match_calls(task: EvalTask, made: Sequence[MadeCall]) -> Matching:
-    """Find the required calls among the successful ones, each in a call of its own.
+    """Find the required calls among those that were made, each in a call of its own.
 
     With the order "given", each is found after the one before it.
     """
@@ -80,7 +80,7 @@ class _Search:
             if self._steps > _MAX_STEPS:
                 return None
             call = self._made[number]
-            if not call.error and is_expected(call, wanted, results):
+            if bool(call.error) is wanted.fails and is_expected(call, wanted, results):
                 more = {**results, wanted.id: call.structured} if wanted.id else results
                 found = self._extend((*taken, number), more)
                 if found is not None:
@@ -107,6 +107,8 @@ class _Search:
         except UnresolvedError as error:
             return f"`{wanted.tool}` cannot be compared: {error}"
         fitting = [call for call in of_tool if is_expected(call, wanted, results)]
+        if fitting and wanted.fails:
+            return f"`{wanted.tool}` succeeded, but must fail"
         if fitting:
             return f"`{wanted.tool}` failed: {shorten(fitting[-1].error)}"
         shown = f"expected {format_json(arguments)}" if arguments else "which violates `schema`"

@@ -83,6 +83,15 @@ def test_one_call_does_not_count_twice() -> None:
     assert match([made("a"), made("a")], *wanted, order="any").missing == ""
 
 
+def test_a_call_that_must_fail() -> None:
+    wanted = ExpectedCall(tool="drop", arguments={"id": 1}, fails=True)
+    declined = made("drop", None, "the user declined", id=1)
+    assert match([declined], wanted).missing == ""
+    assert match([made("drop", id=1)], wanted).missing == "`drop` succeeded, but must fail"
+    assert match([], wanted).missing == "`drop` was not called"
+    assert match([declined], ExpectedCall(tool="drop")).missing.startswith("`drop` failed")
+
+
 def test_a_schema_constrains_arguments() -> None:
     wanted = ExpectedCall(tool="list", schema={"properties": {"limit": {"maximum": 10}}})
     assert match([made("list", limit=5)], wanted).missing == ""
