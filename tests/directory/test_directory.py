@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from tests.corpus.in_children import in_children
 from tests.directory.__main__ import describe_extent
 from tests.directory.histories import Step, Work, follow
 from tests.directory.history_table import make_table as make_history_table
@@ -22,8 +24,10 @@ from tests.directory.source import (
     make_version_key,
     read_document,
 )
+from tests.directory.suite import run_generated_tests
 from tests.directory.table import make_table
-from tests.directory.verdict import Directory, examine
+from tests.directory.verdict import Directory, Verdict, examine
+from tests.support.paths import EXAMPLES
 
 PET = """\
 openapi: 3.0.0
@@ -96,10 +100,29 @@ def test_operations_are_counted_without_parsing(repository: Path) -> None:
 @pytest.mark.slow
 def test_a_document_becomes_a_server_that_passes_its_tests(repository: Path) -> None:
     [document] = choose_newest(list_documents(repository, "HEAD"))
-    verdict = examine((Directory(repository, "HEAD"), document))
+    work = (Directory(repository, "HEAD"), document)
+    # In a child, since the limit of CPU time stays.
+    [(_, verdict)] = in_children(examine, [work], at_once=1, seconds=600)
+    assert isinstance(verdict, Verdict)
     assert (verdict.outcome, verdict.operations, verdict.served) == ("served", 4, 4)
     assert (verdict.listed, verdict.failed, verdict.faults) == (4, 0, [])
     assert verdict.passed > 20
+
+
+def test_generated_tests_are_counted_without_pytest(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    shutil.copytree(EXAMPLES / "petstore-mcp", project)
+    tests = project / "tests" / "generated"
+    counts = run_generated_tests(project)
+    assert counts is not None
+    assert counts[0] > 20
+    module = "import pytest\n\n\n@pytest.mark.parametrize('case', [1, 2])\ndef test_one(case):\n"
+    (tests / "test_further.py").write_text(
+        f"{module}    case == 1 or pytest.skip('no')\n", encoding="utf-8"
+    )
+    assert run_generated_tests(project) == (counts[0] + 1, counts[1] + 1)
+    (tests / "test_further.py").write_text(f"{module}    assert case == 1\n", encoding="utf-8")
+    assert run_generated_tests(project) is None
 
 
 @pytest.mark.slow
