@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+import yaml
 
+from mcpgen.factory.test.run import run_suite
+from mcpgen.pipeline.commands.new import new
+from mcpgen.pipeline.options import Options
 from tests.corpus.in_children import in_children
 from tests.directory.__main__ import describe_extent
 from tests.directory.histories import Step, Work, follow
@@ -29,6 +34,7 @@ from tests.directory.table import make_table
 from tests.directory.verdict import Directory, Verdict, examine
 from tests.support.paths import EXAMPLES
 
+FAULTS = Path(__file__).with_name("faults.yaml")
 PET = """\
 openapi: 3.0.0
 info: {title: Pets, version: VERSION}
@@ -123,6 +129,25 @@ def test_generated_tests_are_counted_without_pytest(tmp_path: Path) -> None:
     assert run_generated_tests(project) == (counts[0] + 1, counts[1] + 1)
     (tests / "test_further.py").write_text(f"{module}    assert case == 1\n", encoding="utf-8")
     assert run_generated_tests(project) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["projects", "games", "channels", "addons", "languages", "aliases"]
+)
+def test_what_documents_of_the_directory_have(name: str, tmp_path: Path) -> None:
+    document = yaml.safe_load(FAULTS.read_text("utf-8"))
+    document["paths"] = {
+        path: item for path, item in document["paths"].items() if path.split("/")[1] == name
+    }
+    source = tmp_path / "openapi.json"
+    source.write_text(json.dumps(document), encoding="utf-8")
+    report = new(
+        str(source), tmp_path / "server", Options(cache=tmp_path / "cache"), lambda _: None
+    )
+    assert report.outcome == "done"
+    counts = run_generated_tests(tmp_path / "server")
+    assert counts is not None, run_suite(tmp_path / "server").output
 
 
 @pytest.mark.slow

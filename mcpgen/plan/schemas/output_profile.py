@@ -29,7 +29,7 @@ class OutputProfile:
 
     def cut(self, shape: Shape) -> SchemaPart:
         """Return the replacement of a part that is nested too deeply."""
-        return _build_plain(shape.types, self.description(shape.keywords))
+        return _build_plain(_certain_types(shape), self.description(shape.keywords))
 
     def build(self, shape: Shape, build: Build) -> SchemaPart:
         """Return one level, with children from `build`."""
@@ -38,7 +38,7 @@ class OutputProfile:
         keywords = shape.keywords
         choice = next((key for key in ("anyOf", "oneOf") if key in keywords), "")
         children: list[SchemaPart] = []
-        schema = _build_types(shape.types)
+        schema = _build_types(_certain_types(shape))
         own = dict(schema)
         levels = 0
         properties: dict[str, SchemaPart] = {}
@@ -82,6 +82,11 @@ class OutputProfile:
         if told:
             schema["description"] = own["description"] = told
         return make_branch(schema, own, children, levels=levels, is_exact=True, names=properties)
+
+
+def _certain_types(shape: Shape) -> tuple[str, ...]:
+    """Return the types of a value; none if only `items` suggests a list: others are valid, too."""
+    return () if shape.types == ("array",) and "type" not in shape.keywords else shape.types
 
 
 @lru_cache(maxsize=4096)

@@ -231,7 +231,8 @@ def list_response_schemas(operation: Operation) -> tuple[list[JsonSchema], bool]
         described = [item for item in response.content if is_json(item.media_type)]
         if not described or len(described) < len(response.content):
             is_sure = False
-        for item in described[:1]:
+        # The most specific media type applies: `*/*` only to what `application/json` does not.
+        for item in sorted(described, key=lambda it: "*" in it.media_type)[:1]:
             schema = True if item.schema is None else item.schema
             if schema not in found:
                 found.append(schema)

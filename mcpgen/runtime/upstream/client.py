@@ -342,6 +342,8 @@ class ApiClient:
         parts = self._headers[rules.source].add_to(parts)
         parts, has_key = add_idempotency_key(parts, rules, self.environment.idempotency_key)
         operation = f"{parts.method} {parts.path}"
+        if self.settings.secrets:  # a setting may be a part of the path
+            operation = self.get_redactor().mask(operation)
         base_url = self.find_base_url(rules)
         access = None if owner is None else owner.access
         requirement = self._confirm_credentials(

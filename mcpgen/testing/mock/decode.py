@@ -13,6 +13,7 @@ specification allows several spellings, all of them are accepted:
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterable
@@ -167,13 +168,14 @@ class _Decoder:
             self._report(f"the path has a raw `{illegal[0]}`, which must be percent-encoded")
         texts = match_path(self.operation.path, self.raw.path) or {}
         for parameter in self.operation.parameters_in("path"):
-            text = texts.get(parameter.name)
-            if text is None:
+            possible = texts.get(parameter.name)
+            if possible is None:
                 self._report_missing(parameter)
             elif parameter.content_type:
-                self._read_content(parameter, unescape(text))
+                self._read_content(parameter, unescape(possible[0]))
             else:
-                self._read(parameter, path_shapes(parameter, text))
+                shapes = (path_shapes(parameter, text) for text in possible)
+                self._read(parameter, itertools.chain.from_iterable(shapes))
 
     # Query
 

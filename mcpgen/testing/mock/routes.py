@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from urllib.parse import unquote
+
+_MAX_WAYS = 200  # to read one segment of a path
 
 
 @dataclass(slots=True)
@@ -39,11 +42,11 @@ class Routes:
         self._roots: dict[str, _Node] = {}
         for place, (method, path, key) in enumerate(operations):
             node = self._roots.setdefault(method, _Node())
-            for literal, pattern, _ in _split_template(path):
-                if pattern is None:
-                    node = node.literals.setdefault(literal, _Node())
+            for segment in _split_template(path):
+                if segment.pattern is None:
+                    node = node.literals.setdefault(segment.literal, _Node())
                 else:
-                    node = node.patterns.setdefault(pattern, _Node())
+                    node = node.patterns.setdefault(segment.pattern, _Node())
             node.keys.append((place, key))
 
     def find(self, method: str, path: str) -> list[str]:
@@ -52,25 +55,57 @@ class Routes:
         return [key for _, key in sorted(root.match(path.split("/")))]
 
 
-def match_path(template: str, path: str) -> dict[str, str] | None:
-    """Return the raw text of each parameter of a path, or None if it does not match."""
+def match_path(template: str, path: str) -> dict[str, list[str]] | None:
+    """Return the raw texts that each parameter of a path may have, or None if it does not match.
+
+    The likeliest is the first. There are several where no text, or one that values may contain, is
+    between two parameters, as in `/{id}{suffix}` and `/{file}.{format}`.
+    """
     wanted, found = _split_template(template), path.split("/")
     if len(wanted) != len(found):
         return None
-    texts: dict[str, str] = {}
-    for (literal, pattern, names), text in zip(wanted, found, strict=True):
-        if pattern is None:
-            if literal != text and literal != unquote(text):
+    texts: dict[str, list[str]] = {}
+    for segment, text in zip(wanted, found, strict=True):
+        if segment.pattern is None:
+            if segment.literal not in {text, unquote(text)}:
                 return None
             continue
-        match = pattern.fullmatch(text)
+        match = segment.pattern.fullmatch(text)
         if match is None:
             return None
-        texts.update(zip(names, match.groups(), strict=True))
+        ways = [match.groups(), *islice(segment.iterate_ways(text), _MAX_WAYS)]
+        texts.update(
+            (name, list(dict.fromkeys(column)))
+            for name, column in zip(segment.names, zip(*ways, strict=True), strict=True)
+        )
     return texts
 
 
-_Segment = tuple[str, re.Pattern[str] | None, list[str]]
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    """A segment of a path template: `pattern` matches it, or its text is `literal`."""
+
+    literal: str  # all of it, or what is before the first parameter
+    pattern: re.Pattern[str] | None = None
+    names: tuple[str, ...] = ()
+    literals: tuple[str, ...] = ()  # after each parameter
+
+    def iterate_ways(self, text: str) -> Iterator[tuple[str, ...]]:
+        """Yield all texts that the parameters may have; none if there is only one parameter."""
+        if len(self.names) > 1:
+            yield from _iterate_ways(text.removeprefix(self.literal), self.literals)
+
+
+def _iterate_ways(text: str, literals: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    literal, *others = literals
+    if not others:
+        if text.endswith(literal) and text != literal:
+            yield (text.removesuffix(literal),)
+        return
+    for end in range(1, len(text)):
+        if text.startswith(literal, end):
+            for rest in _iterate_ways(text[end + len(literal) :], others):
+                yield (text[:end], *rest)
 
 
 @lru_cache(maxsize=4096)
@@ -83,9 +118,10 @@ def _split_template(template: str) -> list[_Segment]:
 def _parse_segment(segment: str) -> _Segment:
     names = re.findall(r"\{([^{}]*)\}", segment)
     if not names:
-        return unquote(segment), None, []
+        return _Segment(unquote(segment))
     first, *literals = re.split(r"\{[^{}]*\}", segment)
     # What precedes a dot may be a number or a name with dots: `{latitude}.{format}`.
     groups = ("(.+)" if literal[:1] == "." else "(.+?)" for literal in literals)
     ends = (group + re.escape(literal) for group, literal in zip(groups, literals, strict=True))
-    return "", re.compile(re.escape(first) + "".join(ends)), names
+    pattern = re.compile(re.escape(first) + "".join(ends))
+    return _Segment(first, pattern, tuple(names), tuple(literals))

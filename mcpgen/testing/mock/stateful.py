@@ -104,7 +104,7 @@ class StatefulApi:
             values = match_path(collection.path, path)
             if collection.shape[0] != source or values is None:
                 continue
-            within = tuple(unquote(values[name]) for name in parameters_of(collection.path))
+            within = tuple(unquote(values[name][0]) for name in parameters_of(collection.path))
             for around in self._find_enclosing(*collection.shape):
                 at = within[: around.depth + 1]
                 if at[-1] not in self._items_of(around, at[:-1]).by_id:

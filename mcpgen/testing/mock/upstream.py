@@ -124,7 +124,7 @@ class MockUpstream:
             self.api = Description(description)
         self.secrets = secrets or {}
         self.base_url = base_url
-        self.prefers = ""  # the key of the operation to choose if several match
+        self.prefers = ""  # the key of the operation to choose if it is among those that match
         self.requests: list[RecordedRequest] = []
         self.state = StatefulApi(self.api) if stateful else None
         self._mounts: dict[str, str] = {}  # the base URLs of sources, after `start`
@@ -278,12 +278,15 @@ class MockUpstream:
     # Routing
 
     def _find(self, arrival: _Arrival) -> list[tuple[Operation, RawRequest]]:
-        """Return the matching operations with the most literal path."""
-        by_rank: dict[tuple[tuple[int, ...], int], list[tuple[Operation, RawRequest]]] = {}
-        for found in self._find_candidates(arrival):
-            by_rank.setdefault(_rank_literal(found[0].path), []).append(found)
-        best = by_rank[min(by_rank)] if by_rank else []
-        return [found for found in best if found[0].key == self.prefers] or best
+        """Return the preferred operation, or else those with the most literal path, that match."""
+        candidates = list(self._find_candidates(arrival))
+        # Also where the value of a parameter is what another path has in its place.
+        preferred = [found for found in candidates if found[0].key == self.prefers]
+        if preferred or not candidates:
+            return preferred
+        ranks = [_rank_literal(operation.path) for operation, _ in candidates]
+        best = min(ranks)
+        return [found for found, rank in zip(candidates, ranks, strict=True) if rank == best]
 
     def _find_candidates(self, arrival: _Arrival) -> Iterator[tuple[Operation, RawRequest]]:
         configured = filter(None, (self.base_url, *self._mounts.values()))

@@ -425,16 +425,32 @@ def test_an_exploded_object_does_not_consume_other_parameters() -> None:
 @pytest.mark.parametrize(
     ("template", "path", "texts"),
     [
-        ("/a/{x}", "/a/b%2Fc", {"x": "b%2Fc"}),
+        ("/a/{x}", "/a/b%2Fc", {"x": ["b%2Fc"]}),
         ("/a/{x}", "/a/b/c", None),
         ("/a/{x}", "/a/", None),
-        ("/a/{x}.{y}", "/a/b.c", {"x": "b", "y": "c"}),
-        ("/a/{x}.{y}", "/a/4.5.c", {"x": "4.5", "y": "c"}),
-        ("/a/{x}:cancel", "/a/7:cancel", {"x": "7"}),
+        ("/a/{x}.{y}", "/a/b.c", {"x": ["b"], "y": ["c"]}),
+        ("/a/{x}.{y}", "/a/4.5.c", {"x": ["4.5", "4"], "y": ["c", "5.c"]}),
+        ("/a/{x}:cancel", "/a/7:cancel", {"x": ["7"]}),
         ("/a/{x}:cancel", "/a/7%3Acancel", None),
-        ("/a b/{x}", "/a%20b/1", {"x": "1"}),
+        ("/a b/{x}", "/a%20b/1", {"x": ["1"]}),
         ("/a?op=x", "/a", {}),
+        ("/a/{x}{y}", "/a/4b2", {"x": ["4", "4b"], "y": ["b2", "2"]}),
+        ("/a/v{x}{y}z{w}", "/a/v12z3", {"x": ["1"], "y": ["2"], "w": ["3"]}),
+        ("/a/{x}{y}", "/a/4", None),
     ],
 )
 def test_path_is_matched_by_segments(template: str, path: str, texts: Any) -> None:
     assert match_path(template, path) == texts
+
+
+def test_adjacent_path_parameters_are_divided_by_their_schemas() -> None:
+    said = decoded(
+        {**parameter("path", "simple", False, {"type": "integer"}), "name": "id"},
+        {**parameter("path", "simple", False, {"type": "string"}), "name": "suffix"},
+        path="/things/{id}{suffix}",
+        at="/things/15.xml",
+    )
+    assert said.problems == []
+    assert 15 in said.path["id"].values
+    assert ".xml" in said.path["suffix"].values
+    assert "15.xml" not in said.path["suffix"].values
