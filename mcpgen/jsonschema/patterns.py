@@ -169,7 +169,8 @@ class _Parser:
         if character == "(":
             return self._group()
         if character == "[":
-            return _OneOf(self._parse_class())
+            # Control characters last: XML and headers cannot have them.
+            return _OneOf("".join(sorted(self._parse_class(), key=_is_control)))
         if character == ".":
             return _OneOf(_LETTERS)
         if character == "\\":
@@ -253,6 +254,10 @@ class _Parser:
         if not comma:
             return int(least), int(least)
         return int(least), int(most) if most else None
+
+
+def _is_control(character: str) -> bool:
+    return character < " " or character == "\x7f"
 
 
 def _list_range(first: str, last: str) -> str:

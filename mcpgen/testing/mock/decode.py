@@ -268,6 +268,8 @@ class _Decoder:
         sent = [value for name, value in self.raw.headers if name.lower() == "cookie"]
         pairs = Pairs(re.sub(r";\s*", "&", ";".join(sent)), plus_is_space=False)
         self._read_all_pairs("cookie", pairs)
+        if ("header", "cookie") in self.credentials:  # a scheme has the whole header
+            return
         for name in pairs.list_names():
             self._report(f"cookie `{name}` is not described")
 
