@@ -34,5 +34,5 @@ FORMATS: Final = frozenset(
         "uri-reference", "uuid",
     }
 )  # fmt: skip
-NOT_IN_EVERY_ENGINE: Final = r"\(\?[=!<:a-zA-Z]|\\[1-9]|\\[pPkbBuxc]|\\u\{|\[\[|&&"
+NOT_IN_EVERY_ENGINE: Final = r"\(\?[=!<:a-zA-Z]|\\[1-9]|\\[pPkbBuxcAzZ]|\\u\{|\[\[|&&"
 """Constructs of patterns that some engine lacks or reads otherwise."""

@@ -15,6 +15,7 @@ from mcpgen.factory.test.run import run_suite
 from mcpgen.pipeline.commands.new import new
 from mcpgen.pipeline.options import Options
 from tests.corpus.in_children import in_children
+from tests.corpus.profile import departures
 from tests.directory.__main__ import describe_extent
 from tests.directory.histories import Step, Work, follow
 from tests.directory.history_table import make_table as make_history_table
@@ -134,7 +135,7 @@ def test_generated_tests_are_counted_without_pytest(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    ["projects", "games", "channels", "addons", "languages", "aliases", "pages", "rules"],
+    "projects games channels addons languages aliases pages streams disks rules".split(),
 )
 def test_what_documents_of_the_directory_have(name: str, tmp_path: Path) -> None:
     document = yaml.safe_load(FAULTS.read_text("utf-8"))
@@ -149,6 +150,8 @@ def test_what_documents_of_the_directory_have(name: str, tmp_path: Path) -> None
     assert report.outcome == "done"
     counts = run_generated_tests(tmp_path / "server")
     assert counts is not None, run_suite(tmp_path / "server").output
+    listed = (tmp_path / "server/src/faults_mcp/_generated/listing.json").read_bytes()
+    assert [text for tool in json.loads(listed) for text in departures(tool)] == []
 
 
 @pytest.mark.slow

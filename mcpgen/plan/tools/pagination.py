@@ -188,7 +188,8 @@ class _Recognition:
         self._operation = operation
         self._responses = responses
         self._requests = requests
-        self._fields = fields
+        # A list of cursors continues several things at once.
+        self._fields = [it for it in fields if not self._takes_parts(it)]
         self._names = {fold(it.name) for it in fields}
         self._counters = list(self._iterate_counters())
         self._size = _find_size(fields)
@@ -341,6 +342,11 @@ class _Recognition:
         beside = {fold(it[-1]) for it in response.members if len(it) == 1}
         has_signs = bool(beside & {"prev", "previous", "count", "total"})
         return has_signs or is_url(response.members[path], self._responses)
+
+    def _takes_parts(self, parameter: Parameter) -> bool:
+        """Whether a parameter takes only lists or objects."""
+        types = {*self._requests.of(parameter.schema).types} - {"null"}
+        return bool(types) and types <= {"array", "object"}
 
     def _is_token(self, parameter: Parameter) -> bool:
         """Whether a parameter named as if it counted takes a token, by its description."""

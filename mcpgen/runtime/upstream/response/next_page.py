@@ -100,7 +100,7 @@ class PaginationRule(Struct, frozen=True):
 
     def follow_cursor(self, value: Any, query: Mapping[str, Any]) -> Step | None:
         """Return the step to a cursor; None if there is none, or it is that of this page."""
-        is_new = isinstance(value, (str, int)) and value not in {"", query.get(self.parameter)}
+        is_new = isinstance(value, (str, int)) and value not in ("", query.get(self.parameter))
         if not self.parameter or (isinstance(value, str) and len(value) > _MAX_CURSOR):
             return None
         if isinstance(value, int) and value < 0:  # -1 ends some lists
