@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -21,6 +22,7 @@ _INSTALLS = re.compile(r"\b(?:pip3? install|pipx (?:install|run)|uvx?|uv (?:pip|
 _FROM_A_REGISTRY = re.compile(r"(?:^|[ '\"=])mcpgen(?:\[\w+\])?(?:$|[ '\"=<>~])")
 
 
+@cache
 def pages() -> dict[str, str]:
     written = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
     texts = {path.relative_to(REPOSITORY).as_posix(): path.read_text() for path in written}
