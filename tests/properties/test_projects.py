@@ -64,12 +64,14 @@ def test_the_order_of_keys_does_not_change_the_output(
 
 
 @pytest.mark.parametrize("spec", sorted(SPECS.glob("*.yaml")), ids=lambda path: path.stem)
-@pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_keys_in_the_example_documents_does_not_change_the_output(
-    folder: Path, spec: Path, seed: int
+    folder: Path, spec: Path
 ) -> None:
-    document = yaml.safe_load(spec.read_text())
-    assert outcome(document, folder) == outcome(shuffled(document, random.Random(seed)), folder)
+    document = yaml.load(spec.read_text(), yaml.CSafeLoader)
+    files = outcome(document, folder)
+    assert files
+    for seed in range(3):
+        assert outcome(shuffled(document, random.Random(seed)), folder) == files, seed
 
 
 def outcome(document: dict[str, Any], folder: Path) -> dict[str, str]:
