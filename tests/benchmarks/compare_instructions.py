@@ -56,16 +56,23 @@ def call_in_flight(candidate: Candidate, count: int) -> None:
                 measures.check(answer)
 
 
-def post(candidate: Candidate, count: int) -> None:
-    """Call a tool over HTTP on 16 connections."""
+def post(candidate: Candidate, count: int, *, is_numbered: bool = False) -> None:
+    """Call a tool over HTTP on 16 connections; with `is_numbered`, no head repeats."""
     request, check = measures.CALL, measures.check
     if candidate.environment.get("THINGS_BASE_URL"):
         request, check = proxy.CALL, proxy.check
     with (
         http_server(candidate, 1) as (_, port),
-        http_load(port, measures.post_request(port, request), check) as load,
+        http_load(
+            port, measures.post_request(port, request), check, is_numbered=is_numbered
+        ) as load,
     ):
         load.post(count)
+
+
+def post_new_heads(candidate: Candidate, count: int) -> None:
+    """As `post`; the head of no request repeats."""
+    post(candidate, count, is_numbered=True)
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,7 @@ MEASURES = (
     Measure("`tools/call` over stdio, one at a time", call_in_turn),
     Measure("`tools/call` over stdio, 64 in flight", call_in_flight),
     Measure("`tools/call` over HTTP", post),
+    Measure("`tools/call` over HTTP, no head repeats", post_new_heads),
     Measure("`tools/call` over HTTP with a REST request", post, is_proxy=True),
 )
 

@@ -19,13 +19,8 @@ from mcpgen.runtime.transports.http.connection_limits import (
     identify_client,
 )
 from mcpgen.runtime.transports.http.exchange import Answer, HttpExchange
-from mcpgen.runtime.transports.http.request_head import (
-    END_OF_HEAD,
-    KnownHeads,
-    ParsedRequest,
-    can_begin_request,
-    parse_request,
-)
+from mcpgen.runtime.transports.http.latest_head import LatestHead
+from mcpgen.runtime.transports.http.request_head import ParsedRequest, can_begin_request
 
 LINGER_SECONDS: Final = 5.0  # for the rest of a rejected request
 UNREAD_SECONDS_WHEN_SHORT: Final = 2.0  # while a call waits for memory
@@ -43,6 +38,7 @@ _HEAD_TOO_LARGE: Final = (
     b"content-length: 0\r\nconnection: close\r\n\r\n"
 )
 _MALFORMED: Final = b"Invalid HTTP request received."
+_END_OF_HEAD: Final = b"\r\n\r\n"
 _EMPTY_LINES: Final = re.compile(rb"(?:\r\n)*+")
 
 
@@ -53,7 +49,6 @@ class ServerState:
     answer: Answer
     limits: ConnectionLimits
     settings: Limits = DEFAULT_LIMITS
-    heads: KnownHeads = field(default_factory=KnownHeads)
     connections: set[Connection] = field(default_factory=set)
     running: set[HttpExchange] = field(default_factory=set)  # those whose tasks have not ended
     date_field: bytes = b""  # of responses, with its line end
@@ -77,6 +72,7 @@ class Connection(asyncio.Protocol):
         self._limits = server.limits
         self._on_lost = on_lost
         self._exchange: HttpExchange | None = None  # the newest one
+        self._head = LatestHead()
         self._body_left = 0  # of its body, if that is not chunked
         self._chunks: ChunkedDecoder | None = None
         self._wire_bytes = 0  # of its chunked body
@@ -117,6 +113,7 @@ class Connection(asyncio.Protocol):
         if self._exchange is not None:
             self._exchange.disconnect()
             self._exchange = None  # a reference cycle; the garbage collector runs rarely
+        self._head = LatestHead()  # the former one may have secrets
         self._on_lost()
 
     def data_received(self, data: bytes) -> None:
@@ -125,11 +122,9 @@ class Connection(asyncio.Protocol):
             return
         self.used_at = time.monotonic()
         if not self._input and self._can_begin_request():
-            head, end, body = data.partition(END_OF_HEAD)
-            whole = None
-            if end:
-                whole = self._server.heads.find(head) or self._parse_whole(head, body)
-            if whole is not None and whole.content_length == len(body):
+            head, end, body = data.partition(_END_OF_HEAD)
+            whole = self._parse_whole(head, body) if end else None
+            if whole is not None:
                 self._begin(HttpExchange(self, whole.head, body))
                 return
         self._input += data
@@ -223,14 +218,14 @@ class Connection(asyncio.Protocol):
         if empty_lines is not None and empty_lines.end():
             self._skipped_bytes += empty_lines.end()
             del received[: empty_lines.end()]
-        end = received.find(END_OF_HEAD, max(0, self._searched_bytes - 3))
+        end = received.find(_END_OF_HEAD, max(0, self._searched_bytes - 3))
         size = self._head_bytes if end < 0 else self._skipped_bytes + end
         if size > MAX_HEAD_BYTES:
             self.write(_HEAD_TOO_LARGE)
             self.transport.close()
         elif end >= 0:
             head = bytes(received[:end])
-            del received[: end + len(END_OF_HEAD)]
+            del received[: end + len(_END_OF_HEAD)]
             self._searched_bytes = self._skipped_bytes = 0
             self._begin_parsed(head)
         elif can_begin_request(received, self._searched_bytes):
@@ -246,22 +241,18 @@ class Connection(asyncio.Protocol):
 
     def _parse_whole(self, head: bytes, body: bytes) -> ParsedRequest | None:
         """Parse the head of a request that has arrived whole; None if it may not have."""
-        is_short = len(head) + len(body) <= SLICE_BYTES
-        if not is_short or not (body or head.startswith(b"GET ")):
+        if len(head) > SLICE_BYTES or not (body or head.startswith(b"GET ")):
             return None
         try:
-            parsed = parse_request(head)
+            parsed = self._head.parse(head)
         except MalformedMessageError:  # or after empty lines, which may come before a request
             return None
-        if not parsed.is_ordinary or parsed.content_length != len(body):
-            return None
-        self._server.heads.add(head, parsed)
-        return parsed
+        return parsed if parsed.content_length == len(body) and parsed.is_ordinary else None
 
     def _begin_parsed(self, head: bytes) -> None:
         """Begin the request with this head and the first part of its body."""
         try:
-            parsed = parse_request(head)
+            parsed = self._head.parse(head)
         except MalformedMessageError:
             self._reject()
             return
@@ -278,8 +269,6 @@ class Connection(asyncio.Protocol):
         self._begin(exchange)
         if exchange.more_body and self._input:
             self._read_body(exchange)
-        if parsed.is_ordinary and not exchange.more_body:
-            self._server.heads.add(head, parsed)
 
     def _begin(self, exchange: HttpExchange) -> None:
         if self._limits.asks_to_close:

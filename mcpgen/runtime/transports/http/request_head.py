@@ -1,10 +1,10 @@
-"""Heads of HTTP/1.1 requests: a strict parser (RFC 9112, sections 2 to 6), and a cache."""
+"""Heads of HTTP/1.1 requests: a strict parser (RFC 9112, sections 2 to 6)."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote
@@ -48,6 +48,19 @@ class RequestHead:
         self.takes_json_and_events = accepts(
             self.fields.get(b"accept"), "application/json", "text/event-stream"
         )
+
+    def replace_fields(self, fields: dict[bytes, bytes]) -> RequestHead:
+        """Return a copy with other values of `fields` that are not `is_interpreted`."""
+        head = RequestHead.__new__(RequestHead)
+        head.method = self.method
+        head.path = self.path
+        head.query = self.query
+        head.fields = fields
+        head.repeated = self.repeated
+        head.routing = self.routing
+        head.has_json = self.has_json
+        head.takes_json_and_events = self.takes_json_and_events
+        return head
 
 
 @lru_cache(maxsize=256)
@@ -100,7 +113,24 @@ _ABSOLUTE_TARGET: Final = re.compile(r"https?://[a-z0-9._~:\[\]-]+(|[/?].*)", re
 _REQUEST_START: Final = re.compile(rb"[A-Z]{1,20}(?: |\Z)|\r?\Z")
 _BARE_LINE_FEED: Final = re.compile(rb"(?<!\r)\n")
 _MAX_LENGTH_DIGITS: Final = 15
-_FRAMING_FIELDS: Final = frozenset({b"content-length", b"transfer-encoding"})
+CONTENT_LENGTH: Final = b"content-length"
+_FRAMING_FIELDS: Final = frozenset({CONTENT_LENGTH, b"transfer-encoding"})
+_INTERPRETED_FIELDS: Final = _FRAMING_FIELDS | {
+    b"accept",
+    b"connection",
+    b"content-type",
+    b"expect",
+    b"upgrade",
+}
+_ROUTING_FIELDS: Final = b"mcp-"
+
+
+def is_interpreted(name: bytes) -> bool:
+    """Return whether more of a parsed head than its `fields` depends on the value of a field.
+
+    `name` is in lower case.
+    """
+    return name in _INTERPRETED_FIELDS or name.startswith(_ROUTING_FIELDS)
 
 
 _SHARED_FIELDS: Final = frozenset(
@@ -199,9 +229,18 @@ def _determine_framing(
         if is_old or coding is None or coding.lower() != b"chunked":
             raise MalformedMessageError("invalid Transfer-Encoding")
         return 0, True
-    if not (length.isdigit() and len(length) <= _MAX_LENGTH_DIGITS):
+    return parse_length(length), False
+
+
+def parse_length(value: bytes) -> int:
+    """Parse a Content-Length.
+
+    Raises:
+        MalformedMessageError: it is not a number of at most 15 digits.
+    """
+    if not (value.isdigit() and len(value) <= _MAX_LENGTH_DIGITS):
         raise MalformedMessageError("invalid Content-Length")
-    return int(length), False
+    return int(value)
 
 
 def _list_connection_options(headers: list[Header]) -> set[bytes]:
@@ -218,34 +257,3 @@ def _split_target(target: str) -> tuple[str, str]:
         target = absolute[1]
     path, _, query = target.partition("?")
     return (unquote(path) if "%" in path else path) or "/", query
-
-
-MAX_HEADS: Final = 256
-MAX_HEAD_BYTES: Final = 4096
-END_OF_HEAD: Final = b"\r\n\r\n"
-
-
-class KnownHeads:
-    """Cache of the newest heads, keyed by their bytes without the empty line.
-
-    Clients repeat the same head: two calls differ only in their bodies.
-    """
-
-    def __init__(self, secret_fields: Collection[bytes] = ()) -> None:
-        """Create an empty cache; heads with one of `secret_fields` are never stored."""
-        self._secret_fields = frozenset(secret_fields)
-        self._known: dict[bytes, ParsedRequest | None] = {}  # None: received once
-        self.find = self._known.get
-
-    def add(self, received: bytes, parsed: ParsedRequest) -> None:
-        """Cache a parsed head from its second occurrence: some clients never repeat one."""
-        if len(received) > MAX_HEAD_BYTES:
-            return
-        if self._secret_fields and not self._secret_fields.isdisjoint(parsed.head.fields):
-            return
-        if received in self._known:
-            self._known[received] = parsed
-            return
-        if len(self._known) >= MAX_HEADS:
-            del self._known[next(iter(self._known))]
-        self._known[received] = None

@@ -21,7 +21,6 @@ from mcpgen.runtime.transports.http.connection_limits import (
 )
 from mcpgen.runtime.transports.http.host_check import HostCheck, is_loopback
 from mcpgen.runtime.transports.http.listener import Listener
-from mcpgen.runtime.transports.http.request_head import KnownHeads
 from mcpgen.runtime.transports.http.streamable import MCP_PATH, StreamableHttp
 from mcpgen.runtime.transports.shutdown import (
     FINAL_WRITE_SECONDS,
@@ -154,8 +153,7 @@ class HttpServer:
             determine_max_connections(settings.max_connections),
             max_held_bytes=settings.max_buffered_bytes,
         )
-        secret_fields = () if app.caller_headers is None else app.caller_headers.fields
-        self._state = ServerState(app.answer, self.limits, settings, KnownHeads(secret_fields))
+        self._state = ServerState(app.answer, self.limits, settings)
         self._connections = self._state.connections
         refusal = BUSY if certificate is None else b""
         self._listener = Listener(self._connect, self.limits.close_idle, refusal)

@@ -1,4 +1,4 @@
-"""Heads that are not parsed again: nobody can tell but by the time it takes."""
+"""Heads that repeat lines of the latest one: nobody can tell but by the time it takes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpgen.runtime.transports.http import connection, request_head
-from mcpgen.runtime.transports.http.request_head import (
-    MAX_HEAD_BYTES,
-    MAX_HEADS,
-    KnownHeads,
-    parse_request,
-)
+from mcpgen.runtime.transports.http import latest_head, request_head
+from mcpgen.runtime.transports.http.latest_head import MAX_BYTES, LatestHead
+from mcpgen.runtime.transports.http.request_head import parse_request
 from mcpgen.runtime.transports.http.server import HttpServer
 from tests.runtime.transports.http.test_server import http, until
 from tests.support.http_server import make_served, modern
@@ -151,12 +147,27 @@ def test_a_request_with_a_cached_head_can_arrive_in_two_pieces(request_: bytes) 
     asyncio.run(scenario())
 
 
-def test_a_cached_head_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "request_",
+    [
+        http(call(a=7)),
+        http(call(a=77)),  # another Content-Length
+        http(call(a=7), X_Number="8"),
+        http(call(a=77), X_Number="8"),
+    ],
+    ids=["repeated", "another length", "another number", "both"],
+)
+def test_only_lines_that_changed_are_parsed(
+    monkeypatch: pytest.MonkeyPatch, request_: bytes
+) -> None:
     async def scenario() -> None:
-        client = await warm_client()
-        monkeypatch.setattr(connection, "parse_request", None)
-        client.send(http(call(a=7)))
-        assert b'{\\"a\\": 7}' in await client.answered(4)
+        client = Client(new_server())
+        before = http(call(a=1), X_Number="7") if b"X-Number" in request_ else ORDINARY
+        client.send(before)
+        await client.answered(1)
+        monkeypatch.setattr(latest_head, "parse_request", None)
+        client.send(request_)
+        assert b'{\\"a\\": 7' in await client.answered(2)
 
     asyncio.run(scenario())
 
@@ -184,20 +195,29 @@ def test_a_cached_head_does_not_keep_a_closing_connection_open(closing: bytes) -
     asyncio.run(scenario())
 
 
-def test_cached_heads_are_limited_in_number_and_size() -> None:
-    parsed = parse_request(b"GET / HTTP/1.1")
-    heads = KnownHeads()
-    for number in range(MAX_HEADS + 1):
-        heads.add(b"%d" % number, parsed)
-        assert heads.find(b"%d" % number) is None  # it has come once
-    for number in range(1, MAX_HEADS + 1):
-        heads.add(b"%d" % number, parsed)
-    for _ in range(2):
-        heads.add(b"x" * (MAX_HEAD_BYTES + 1), parsed)
-    assert heads.find(b"0") is None
-    assert heads.find(b"1") is not None
-    assert heads.find(b"%d" % MAX_HEADS) is not None
-    assert heads.find(b"x" * (MAX_HEAD_BYTES + 1)) is None
+def test_a_long_head_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    head = b"GET / HTTP/1.1\r\nX: "
+    for size, is_kept in ((MAX_BYTES, True), (MAX_BYTES + 1, False)):
+        heads = LatestHead()
+        long = head.ljust(size, b"a")
+        heads.parse(long)
+        with monkeypatch.context() as patched:
+            patched.setattr(latest_head, "parse_request", lambda _: None)
+            if is_kept:
+                assert heads.parse(long).head.fields[b"x"].startswith(b"aa")
+            else:
+                with pytest.raises(AttributeError):
+                    heads.parse(long)
+
+
+def test_a_closed_connection_keeps_no_head() -> None:
+    async def scenario() -> None:
+        client = await warm_client()
+        client.connection.connection_lost(None)
+        assert client.connection._head._head == b""
+        assert client.connection._head._parsed is None
+
+    asyncio.run(scenario())
 
 
 def test_lines_of_secret_or_foreign_fields_are_not_remembered() -> None:

@@ -1,0 +1,167 @@
+"""A parser that knows the latest head reads each head as the parser that knows none.
+
+Requests on one connection share most lines: heads here are derived from the one before by changes
+of lines and of bytes, so that a line of each kind takes the place of one of each other kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from mcpgen.runtime.http_syntax import MalformedMessageError
+from mcpgen.runtime.transports.http.latest_head import LatestHead
+from mcpgen.runtime.transports.http.request_head import ParsedRequest, parse_request
+
+REQUEST_LINES = [
+    b"POST /mcp HTTP/1.1",
+    b"POST /other?a=b HTTP/1.1",
+    b"POST http://a/mcp HTTP/1.1",
+    b"GET /mcp HTTP/1.1",
+    b"POST /mcp HTTP/1.0",
+    b"POST /mcp HTTP/1.1\n",
+]
+LINES = [
+    b"Host: a",
+    b"host: b",
+    b"Content-Length: 3",
+    b"Content-Length: 11",
+    b"content-length: 3",
+    b"Content-Length: 3, 3",
+    b"Content-Length: +3",
+    b"Content-Length : 3",
+    b"Content-Length:",
+    b"Transfer-Encoding: chunked",
+    b"Transfer-Encoding: gzip",
+    b"Connection: close",
+    b"Connection: keep-alive",
+    b"Connection: upgrade",
+    b"Upgrade: h2c",
+    b"Upgrade: websocket",
+    b"Expect: 100-continue",
+    b"Expect: other",
+    b"Content-Type: application/json",
+    b"Content-Type: text/plain",
+    b"Accept: application/json, text/event-stream",
+    b"Accept: text/html",
+    b"MCP-Protocol-Version: 2026-07-28",
+    b"MCP-Protocol-Version: 2025-11-25",
+    b"Mcp-Method: tools/call",
+    b"Mcp-Method: tools/list",
+    b"Mcp-Name: echo",
+    b"Mcp-Name: other",
+    b"Mcp-Param-Place: 1",
+    b"Mcp-Param-Place: 2",
+    b"Authorization: Bearer a",
+    b"Authorization: Bearer b",
+    b"X-Number: 1",
+    b"X-Number: 2",
+    b"x-number: 3",
+    b"X-Number:4 ",
+    b"X-Number: 1\r",
+    b"X-Number: 1\n",
+    b"X-Number: 1\nContent-Length: 3",
+    b" folded",
+    b"\tfolded",
+    b"",
+    b": 1",
+    b"X-\xe9: 1",
+    b"X-Empty:",
+]
+lines_to_add = st.sampled_from(LINES)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of a head; `at` counts lines or bytes, modulo their number."""
+
+    kind: str  # "replace", "insert", "remove", "first", "byte"
+    at: int
+    line: bytes
+
+    def apply(self, head: bytes) -> bytes:
+        """Return the changed head."""
+        if self.kind == "byte":
+            at = self.at % (len(head) + 1)
+            return head[:at] + self.line[:1] + head[at + 1 :]
+        first, *lines = head.split(b"\r\n")
+        at = self.at % (len(lines) + 1)
+        match self.kind:
+            case "first":
+                first = REQUEST_LINES[self.at % len(REQUEST_LINES)]
+            case "insert":
+                lines.insert(at, self.line)
+            case "replace":
+                lines[at : at + 1] = [self.line]
+            case "remove":
+                del lines[at : at + 1]
+        return b"\r\n".join((first, *lines))
+
+
+kinds = st.sampled_from(["replace"] * 4 + ["insert", "remove", "first", "byte"])
+changes = st.builds(Change, kinds, st.integers(0, 400), lines_to_add)
+first_heads = st.lists(lines_to_add, max_size=8).map(
+    lambda lines: b"\r\n".join((REQUEST_LINES[0], *lines))
+)
+rounds = st.lists(st.lists(changes, max_size=2), min_size=1, max_size=6)
+ORDINARY = b"\r\n".join(
+    (
+        REQUEST_LINES[0],
+        b"Host: a",
+        b"Content-Type: application/json",
+        b"Accept: application/json, text/event-stream",
+        b"Mcp-Method: tools/call",
+        b"Mcp-Name: echo",
+        b"X-Number: 1",
+        b"Content-Length: 3",
+    )
+)
+
+
+@given(first_heads | st.just(ORDINARY), rounds)
+@example(ORDINARY, [[Change("replace", 6, b"Content-Length: 4")]])
+@example(ORDINARY, [[Change("replace", 5, b"X-Number: 2")], [Change("replace", 5, b"Host: b")]])
+@example(ORDINARY, [[Change("replace", 5, b"Transfer-Encoding: chunked")]])
+@example(ORDINARY, [[Change("replace", 6, b"content-length: 3")]])
+@example(ORDINARY, [[Change("replace", 4, b"Mcp-Name: other")]])
+@settings(max_examples=1000)
+def test_a_changed_head_is_parsed_as_a_new_one(head: bytes, rounds: list[list[Change]]) -> None:
+    heads = LatestHead()
+    assert outcome(heads.parse, head) == outcome(parse_request, head)
+    for changed in rounds:
+        previous = head
+        for change in changed:
+            head = change.apply(head)
+        assert outcome(heads.parse, head) == outcome(parse_request, head)
+        if outcome(parse_request, head) is None:  # a connection would end here
+            head = previous
+
+
+def outcome(parse: object, head: bytes) -> object:
+    """Everything that a parser says about a head; None if it rejects the head."""
+    assert callable(parse)
+    try:
+        parsed: ParsedRequest = parse(head)
+    except MalformedMessageError:
+        return None
+    read = parsed.head
+    return (
+        parsed[1:],
+        (read.method, read.path, read.query, read.fields, read.repeated),
+        (read.has_json, read.takes_json_and_events),
+        routing_of(parsed),
+    )
+
+
+def routing_of(parsed: ParsedRequest) -> dict[bytes, bytes]:
+    """The routing headers that are compared with a body, by name."""
+    values = parsed.head.routing._values
+    assert len(values) == len(parsed.head.routing._headers) - repeated_lines(parsed)
+    return {name: value for name, value in values.items() if name.startswith(b"mcp-")}
+
+
+def repeated_lines(parsed: ParsedRequest) -> int:
+    headers = parsed.head.routing._headers
+    return len(headers) - len({name for name, _ in headers})
