@@ -126,6 +126,8 @@ ORDINARY = b"\r\n".join(
 @example(ORDINARY, [[Change("replace", 5, b"Transfer-Encoding: chunked")]])
 @example(ORDINARY, [[Change("replace", 6, b"content-length: 3")]])
 @example(ORDINARY, [[Change("replace", 4, b"Mcp-Name: other")]])
+@example(ORDINARY + b"\r\nX-Number: 1", [[Change("replace", 6, b"X-Number: 2")]])
+@example(ORDINARY, [[Change("first", 3, b"")], [Change("first", 1, b"")]])
 @settings(max_examples=1000)
 def test_a_changed_head_is_parsed_as_a_new_one(head: bytes, rounds: list[list[Change]]) -> None:
     heads = LatestHead()

@@ -106,7 +106,10 @@ class Request:
     @property
     def definition(self) -> ServerDefinition:
         """The server as this client sees it."""
-        return self.connection.definition.for_client(self.client_capabilities)
+        definition = self.connection.definition
+        if definition.views is None:  # asked twice for each call
+            return definition
+        return definition.for_client(self.client_capabilities)
 
     @property
     def principal(self) -> str:

@@ -57,7 +57,7 @@ class Shortened(Struct, frozen=True):
     cuts: tuple[Cut, ...] = ()
 
 
-def shorten(value: Any, max_bytes: int, *, room: int = 0) -> Shortened:
+def shorten(value: Any, max_bytes: int, room: int = 0) -> Shortened:
     """Cut a JSON value so that its text has at most `max_bytes` in UTF-8.
 
     The last items of the longest arrays go first, then the ends of long texts. Structure stays, and
@@ -72,7 +72,7 @@ def shorten(value: Any, max_bytes: int, *, room: int = 0) -> Shortened:
     return _Cutter().shorten(value, max_bytes - room)
 
 
-def shorten_text(text: str, max_bytes: int, *, room: int = 0) -> Shortened:
+def shorten_text(text: str, max_bytes: int, room: int = 0) -> Shortened:
     """Cut a text, as `shorten` does, that is sent as it is and not as JSON."""
     if len(text) * _MAX_CHARACTER_BYTES <= max_bytes or _count_text(text) <= max_bytes:
         return Shortened(text, text)

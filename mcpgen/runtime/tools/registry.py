@@ -203,7 +203,9 @@ class ToolRegistry:
             value = await handling
             if value is None:  # a response that the document does not describe is not dropped
                 value = api.last_value
-            rest.paging = api.paging if api.paging is not None and api.paging.pages else None
+            paging = api.paging
+            if paging is not None and paging.pages:
+                rest.paging = paging
             rest.is_replaced = tool.name in self._hooked
             response = api.last_response
             # A workflow has no response of its own, and its value may hold those of its steps.

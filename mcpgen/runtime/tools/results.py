@@ -70,6 +70,25 @@ def make_result(
     the response was not read to its end. `prepared` is the value for the store, from which the rest
     can be read.
     """
+    is_text = isinstance(value, str) and not shape.result_key
+    if not is_text:
+        result = _make_whole_result(value, shape, prepared)
+        if result is not None:
+            return result
+    room = min(_ROOM_FOR_NOTES, shape.max_bytes // 4)
+    short = (shorten_text if is_text else shorten)(value, shape.max_bytes, room)
+    cuts = merge_cuts(cuts, short.cuts, short.value) if cuts else short.cuts
+    if cuts or is_cut_off or not (rest is None or rest.is_whole):
+        return _make_part(short, cuts, rest, shape, is_cut_off=is_cut_off, prepared=prepared)
+    if is_text:
+        return ToolResult((Text(value),), _make_empty_content(shape))
+    return _make_json_result(value, short.text, shape, [], {})
+
+
+def _make_whole_result(
+    value: Any, shape: ResultShape, prepared: PreparedResult | None
+) -> ToolResult | None:
+    """Convert a value that is never cut; return None for any other value."""
     if isinstance(value, ToolResult):
         return value
     if isinstance(value, Content):
@@ -83,15 +102,7 @@ def make_result(
     if value is None and not shape.result_key:
         done = Text(f"Done: `{shape.operation}` gave no content.")
         return ToolResult((done,), _make_empty_content(shape))
-    is_text = isinstance(value, str) and not shape.result_key
-    room = min(_ROOM_FOR_NOTES, shape.max_bytes // 4)
-    short = (shorten_text if is_text else shorten)(value, shape.max_bytes, room=room)
-    cuts = merge_cuts(cuts, short.cuts, short.value) if cuts else short.cuts
-    if cuts or is_cut_off or not (rest is None or rest.is_whole):
-        return _make_part(short, cuts, rest, shape, is_cut_off=is_cut_off, prepared=prepared)
-    if is_text:
-        return ToolResult((Text(value),), _make_empty_content(shape))
-    return _make_json_result(value, short.text, shape, [], {})
+    return None
 
 
 def _make_part(

@@ -43,7 +43,7 @@ class LatestHead:
             return self._parsed
         lines = head.split(b"\r\n")
         parsed = self._parse_changes(lines) or parse_request(head)
-        if parsed.is_ordinary and not parsed.head.repeated and len(head) <= MAX_BYTES:
+        if len(head) <= MAX_BYTES and not parsed.head.repeated:
             self._head, self._lines, self._parsed = head, lines, parsed
         return parsed
 
