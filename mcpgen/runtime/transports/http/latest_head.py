@@ -57,7 +57,7 @@ class LatestHead:
         if parsed is None or len(lines) != len(latest) or lines[0] != latest[0]:
             return None
         fields, length = parsed.head.fields.copy(), parsed.content_length
-        for line, former in compress(zip(lines, latest), map(ne, lines, latest)):
+        for line, former in compress(zip(lines, latest, strict=True), map(ne, lines, latest)):
             name, value = parse_field(line)
             if not former.startswith(name + b":"):
                 return None

@@ -203,11 +203,7 @@ def test_a_long_head_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         heads.parse(long)
         with monkeypatch.context() as patched:
             patched.setattr(latest_head, "parse_request", lambda _: None)
-            if is_kept:
-                assert heads.parse(long).head.fields[b"x"].startswith(b"aa")
-            else:
-                with pytest.raises(AttributeError):
-                    heads.parse(long)
+            assert (heads.parse(long) is not None) is is_kept
 
 
 def test_a_closed_connection_keeps_no_head() -> None:
