@@ -14,6 +14,7 @@ import pytest
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.startup.authorization import make_authorization
 from mcpgen.testing.client.client import MODERN, Client
+from tests.runtime.transports.http.test_server import until
 from tests.support.authorized import PORT, RESOURCE, ask
 from tests.support.callers import (
     EXCHANGED,
@@ -236,14 +237,17 @@ def test_a_repeated_header_is_rejected() -> None:
     run(scenario())
 
 
-def test_heads_with_a_credential_are_not_cached() -> None:
+def test_a_head_with_a_credential_is_kept_no_longer_than_its_connection() -> None:
     async def scenario() -> None:
         async with serve_callers() as server:
             headers = {KEY_HEADER: "key-of-ann"}
             async with Client.over_http(server.url, revision=MODERN, headers=headers) as client:
                 for _ in range(3):
                     await client.call_tool("get_pet", {"pet_id": 1})
-            assert "key-of-ann" not in str(server.server._state.heads._known)
+                connections = [*server.server._state.connections]
+                assert any(b"key-of-ann" in connection._head._head for connection in connections)
+            await until(lambda: not server.server._state.connections)
+            assert all(connection._head._parsed is None for connection in connections)
 
     run(scenario())
 
