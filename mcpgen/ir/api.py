@@ -180,7 +180,7 @@ class DeclaredRequest(Struct, frozen=True):
     inputs: Mapping[tuple[str, str], str]  # names of inputs
     fixed: Mapping[tuple[str, str], JsonValue]  # constants
     body: JsonValue | UnsetType = UNSET
-    required: frozenset[str] = frozenset()  # inputs that every call must have
+    required: tuple[str, ...] = ()  # inputs that every call must have, sorted
 
 
 VENDOR_EXTENSIONS = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
 from itertools import repeat
 from typing import Any, Final
 
@@ -81,6 +82,8 @@ class CostModel:
         self._graph = graph = costs.graph
         self._in_place = costs.in_place
         memoised = graph.find_memoised(root)
+        self.is_recursive = bool(memoised)
+        """Whether it refers to itself; then its costs depend on what `costs` had before."""
         self._repeats: dict[Subschema, int] = {}
         self._is_endless = False
         for node in graph.endless & memoised:
@@ -102,30 +105,38 @@ class CostModel:
         self.visits = 0
         """Subschemas that `allows` has visited, over all instances."""
 
+    @cached_property
+    def _names(self) -> set[str]:
+        return self._graph.find_names(self._root)
+
     def allows(self, instance: Any, *, backtracks: int, max_steps: int = MAX_STEPS) -> bool:
         """Whether evaluating an instance stays within `max_steps`.
 
         `backtracks` is how often a pattern may backtrack in one string.
         """
+        if self.surely_allows(instance, max_steps=max_steps):
+            return True
         if self._is_endless:
             return False
-        if _is_within(max_steps // self._steps_per_value, instance):
-            return True
         steps = _Steps(backtracks, self._in_place, self._repeats)
         try:
-            shape = Shape.of(instance, self._graph.names)
+            shape = Shape.of(instance, self._names)
             return steps.of(self._root, shape) <= max_steps
         except (TooCostlyError, RecursionError):
             return False
         finally:
             self.visits += steps.visits
 
+    def surely_allows(self, instance: Any, *, max_steps: int = MAX_STEPS) -> bool:
+        """Whether the size of an instance alone shows that it stays within `max_steps`."""
+        return not self._is_endless and _is_within(max_steps // self._steps_per_value, instance)
+
     def allows_errors(self, instance: Any) -> bool:
         """Whether all errors of an instance are at most `MAX_ERRORS`."""
         if not _has_at_most(MAX_ERRORS, instance):
             return False
         try:
-            shape = Shape.of(instance, self._graph.names)
+            shape = Shape.of(instance, self._names)
             return _Errors(has_endless=bool(self._repeats)).of(self._root, shape) <= MAX_ERRORS
         except (TooCostlyError, RecursionError):
             return False

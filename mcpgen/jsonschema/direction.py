@@ -36,7 +36,9 @@ class Direction:
         If none of them has the keyword, both directions share what was compiled of them.
         """
         is_marked = f'"{self._marker}"'.encode() in msgspec.json.encode(dict(self._whole.named))
-        return Schemas(_ConvertedOnDemand(self, self._whole.named)) if is_marked else self._whole
+        if not is_marked:
+            return self._whole
+        return Schemas(_ConvertedOnDemand(self, self._whole.named), self._whole.bounds)
 
     def is_hidden(self, schema: JsonSchema) -> bool:
         """Whether a property with this schema does not exist in this direction."""

@@ -109,7 +109,7 @@ def count_slow_options(options: Any) -> int:
 class SchemaGraph:
     """The subschemas of the schemas that are added, whose references lead into one document.
 
-    `names` are the names of all properties. `endless` are the targets of references that lead back
+    `endless` are the targets of references that lead back
     to where they stand without entering a part of the value.
     """
 
@@ -122,7 +122,6 @@ class SchemaGraph:
         self._positions: dict[Subschema, int] = {}  # on the path of the walk
         self._done: set[Subschema] = set()
         self._regions: dict[Subschema, _Region] = {}  # by what they begin with
-        self.names: set[str] = set()
         self.endless: set[Subschema] = set()
 
     def add(self, schema: Any) -> tuple[Subschema, list[Subschema]]:
@@ -135,15 +134,20 @@ class SchemaGraph:
 
     def find_memoised(self, root: Subschema) -> set[Subschema]:
         """Return the memoised subschemas that can be reached from a root."""
-        memoised: set[Subschema] = set()
+        return set().union(*(region.memoised for region in self._iterate_regions(root)))
+
+    def find_names(self, root: Subschema) -> set[str]:
+        """Return the names of all properties that can be reached from a root."""
+        return set().union(*(region.names for region in self._iterate_regions(root)))
+
+    def _iterate_regions(self, root: Subschema) -> Iterator[_Region]:
         reached = {root}
         pending = [root]
         while pending:
             region = self._explore_region(pending.pop())
-            memoised |= region.memoised
+            yield region
             pending += region.targets - reached
             reached |= region.targets
-        return memoised
 
     def _explore_region(self, start: Subschema) -> _Region:
         """Return what a subschema reaches without following references."""
@@ -153,6 +157,7 @@ class SchemaGraph:
             while pending:
                 node = pending.pop()
                 region.memoised.update(node.memoised)
+                region.names.update(node.properties)
                 for applied in node.iterate_applied():
                     if applied in self._targets:
                         region.targets.add(applied)
@@ -199,7 +204,6 @@ class SchemaGraph:
                 node.in_place += found
             elif keyword == "properties" and isinstance(value, dict):
                 node.properties = {name: self._add_child(it) for name, it in value.items()}
-                self.names |= value.keys()
                 found = [*node.properties.values()]
             elif keyword in _APPLICATORS:
                 found = [self._add_child(schema) for schema in _list_schemas(keyword, value)]
@@ -260,6 +264,7 @@ class _Region(Struct):
 
     targets: set[Subschema] = set()
     memoised: set[Subschema] = set()
+    names: set[str] = set()  # of properties
 
 
 class _Step(Struct):

@@ -12,7 +12,12 @@ import msgspec
 from mcpgen.jsonschema.direction import Direction, DirectionName, intersect
 from mcpgen.jsonschema.patterns import TooHardError, iterate_matching_texts
 from mcpgen.jsonschema.sample_scalars import CannotSampleError, Wish, sample_number, sample_texts
-from mcpgen.jsonschema.schemas import Schemas, UnusableSchemaError, find_json_type
+from mcpgen.jsonschema.schemas import (
+    Schemas,
+    SharedBounds,
+    UnusableSchemaError,
+    find_json_type,
+)
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 __all__ = ["CannotSampleError", "Samples", "Which", "choose_example", "make_samples", "sample"]
@@ -38,7 +43,8 @@ class _TooManyStepsError(Exception):
 class _Steps:
     """Counts the steps of one search after the other, and bounds each and the expensive ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: SharedBounds) -> None:
+        self._bounds = bounds
         self._expensive_left = _MAX_EXPENSIVE_STEPS
         self._taken = 0
 
@@ -50,6 +56,7 @@ class _Steps:
         """Count steps; raise `_TooManyStepsError` if there are none left."""
         self._taken += count
         if self._taken > _CHEAP_STEPS:
+            self._bounds.has_mattered = True
             self._expensive_left -= count
             if self._taken > _MAX_STEPS or self._expensive_left < 0:
                 raise _TooManyStepsError
@@ -77,7 +84,7 @@ def sample(
         CannotSampleError: no value was found: there is none, or the schema is too hard.
     """
     named = schemas if isinstance(schemas, Schemas) else Schemas(schemas)
-    return _sample(schema, named, Wish(which, seed, variant), _Steps())
+    return _sample(schema, named, Wish(which, seed, variant), _Steps(named.bounds))
 
 
 def _sample(schema: JsonSchema, schemas: Schemas, wish: Wish, steps: _Steps) -> JsonValue:
@@ -87,7 +94,8 @@ def _sample(schema: JsonSchema, schemas: Schemas, wish: Wish, steps: _Steps) -> 
         raise CannotSampleError("finding a value takes too many steps") from None
     except UnusableSchemaError as error:
         raise CannotSampleError(str(error)) from None
-    except RecursionError:
+    except RecursionError:  # the stack is shared, too
+        schemas.bounds.has_mattered = True
         raise CannotSampleError("its schema is nested too deeply") from None
 
 
@@ -119,6 +127,10 @@ def _iterate_valid(
             yield example
 
 
+_Wanted: TypeAlias = tuple[bytes, Which, str, int]
+"""What a sample is made from: its encoded schema, the wish, the seed and the variant."""
+
+
 class Samples:
     """Samples of what travels one way: "request" knows no `readOnly`, "response" no `writeOnly`."""
 
@@ -130,8 +142,10 @@ class Samples:
         # Both by identity; the first keeps what was asked for, so that no other takes its place.
         self._read: dict[int, tuple[JsonSchema, JsonSchema]] = {}
         self._checkers: dict[int, Callable[[JsonValue], bool]] = {}
-        self._made: dict[tuple[bytes, Which, str, int], JsonValue] = {}
-        self._steps = _Steps()
+        self._made: dict[_Wanted, JsonValue] = {}
+        self._bounds = whole.bounds
+        self._bounded: set[_Wanted] = set()  # those of `_made` for which a shared bound mattered
+        self._steps = _Steps(self._bounds)
 
     def sample(
         self, schema: JsonSchema, which: Which = "example", *, seed: str = "text", variant: int = 0
@@ -144,7 +158,15 @@ class Samples:
         key = (msgspec.json.encode(schema), which, seed, variant)
         if key not in self._made:
             read, schemas = self._convert(schema), self._direction.schemas
-            self._made[key] = _sample(read, schemas, Wish(which, seed, variant), self._steps)
+            mattered_before, self._bounds.has_mattered = self._bounds.has_mattered, False
+            try:
+                self._made[key] = _sample(read, schemas, Wish(which, seed, variant), self._steps)
+            finally:
+                if self._bounds.has_mattered:
+                    self._bounded.add(key)
+                self._bounds.has_mattered |= mattered_before
+        elif key in self._bounded:
+            self._bounds.has_mattered = True
         return self._made[key]
 
     def _convert(self, schema: JsonSchema) -> JsonSchema:
@@ -184,9 +206,9 @@ class Samples:
         return self.sample(schema, seed=_EXEMPLARY_SEED)
 
 
-def make_samples(schemas: Mapping[str, JsonSchema]) -> tuple[Samples, Samples]:
+def make_samples(schemas: Mapping[str, JsonSchema] | Schemas) -> tuple[Samples, Samples]:
     """Return the samples of requests and of responses, which share compiled schemas."""
-    named = Schemas(schemas)
+    named = schemas if isinstance(schemas, Schemas) else Schemas(schemas)
     return Samples(named, "request"), Samples(named, "response")
 
 

@@ -15,7 +15,7 @@ _MAX_STEPS = 200_000  # of one evaluation: 15 ms, and thousands may be made for 
 _MAX_COMPILED_BYTES = 4_000_000  # of JSON in compiled schemas that are kept: about 50 MB
 _BACKTRACKS = 1_000  # in one string
 _MAX_VISITS = 300_000  # to compute the costs of all evaluations of one schema: about a second
-_spelled = msgspec.json.Encoder(order="sorted").encode
+_encode = msgspec.json.Encoder().encode  # in the order of the schema, which messages depend on
 _ALL_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _TYPES_BY_KEYWORD = {
     "object": ("properties", "required", "additionalProperties", "patternProperties"),
@@ -27,6 +27,16 @@ _TYPES_BY_KEYWORD = {
 
 class UnusableSchemaError(ValueError):
     """A schema cannot be compiled, or refers to an unknown definition."""
+
+
+class SharedBounds:
+    """Whether a result depended on a bound that is shared by all that is done with some schemas.
+
+    Such bounds limit the time for a whole document: what was done before decides what is left.
+    """
+
+    def __init__(self) -> None:
+        self.has_mattered = False  # set back by whoever wants to know it about the next results
 
 
 class _CompiledSchemas:
@@ -55,7 +65,7 @@ class _CompiledSchemas:
                 offline=True,
                 pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS),
             )
-            found = compiled, len(_spelled(whole))
+            found = compiled, len(_encode(whole))
             self._bytes += found[1]
             while self._kept and self._bytes > _MAX_COMPILED_BYTES:
                 _, size = self._kept.pop(next(iter(self._kept)))
@@ -67,8 +77,15 @@ class _CompiledSchemas:
 class _BoundedValidator:
     """A schema for validation. A value whose evaluation would take too long is invalid."""
 
-    def __init__(self, schema: JsonSchema, compiled: _CompiledSchemas, costs: SchemaCosts) -> None:
+    def __init__(
+        self,
+        schema: JsonSchema,
+        compiled: _CompiledSchemas,
+        costs: SchemaCosts,
+        bounds: SharedBounds,
+    ) -> None:
         self._schema = schema
+        self._bounds = bounds
         self._all_compiled = compiled
         compiled.get(self, schema)  # an unusable schema raises here rather than later
         self._cost = CostModel(schema, costs)
@@ -94,17 +111,22 @@ class _BoundedValidator:
 
     def _allows(self, value: JsonValue) -> bool:
         cost = self._cost
-        return cost.is_harmless or (
-            cost.visits < _MAX_VISITS
-            and cost.allows(value, backtracks=_BACKTRACKS, max_steps=_MAX_STEPS)
+        if cost.is_recursive:
+            self._bounds.has_mattered = True
+        if cost.is_harmless or cost.surely_allows(value, max_steps=_MAX_STEPS):
+            return True
+        self._bounds.has_mattered = True
+        return cost.visits < _MAX_VISITS and cost.allows(
+            value, backtracks=_BACKTRACKS, max_steps=_MAX_STEPS
         )
 
 
 class Schemas:
     """Named schemas that refer to each other as `#/$defs/<name>` (JSON Schema 2020-12)."""
 
-    def __init__(self, named: Mapping[str, JsonSchema]) -> None:
+    def __init__(self, named: Mapping[str, JsonSchema], bounds: SharedBounds | None = None) -> None:
         self.named = named
+        self.bounds = SharedBounds() if bounds is None else bounds
         self._validators: dict[bytes, _BoundedValidator] = {}
         self._compiled = _CompiledSchemas(self.closure)
         self._costs: SchemaCosts | None = None
@@ -242,13 +264,15 @@ class Schemas:
         return self._get_validator(schema).is_valid
 
     def _get_validator(self, schema: JsonSchema) -> _BoundedValidator:
-        key = _spelled(schema)
+        key = _encode(schema)
         if key in self._validators:
             return self._validators[key]
         if self._costs is None:
             self._costs = SchemaCosts({"$defs": dict(self.named)})
         try:
-            self._validators[key] = _BoundedValidator(schema, self._compiled, self._costs)
+            self._validators[key] = _BoundedValidator(
+                schema, self._compiled, self._costs, self.bounds
+            )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             reason = str(error).partition("\n")[0]
             raise UnusableSchemaError(f"the schema cannot be compiled: {reason}") from None

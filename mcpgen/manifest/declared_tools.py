@@ -86,7 +86,7 @@ class _ToolLowering:
             inputs={it.place: it.input for it in parameters if it.input},
             fixed={it.place: it.value for it in parameters if not it.input},
             body=mapped.body,
-            required=mapped.required,
+            required=tuple(sorted(mapped.required)),
         )
         api = with_schema_names(api, f"{self._name}.")
         return replace(

@@ -6,7 +6,6 @@ Of a large server several parts are rendered in forked processes at the same tim
 from __future__ import annotations
 
 import functools
-import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -23,12 +22,13 @@ from mcpgen.ir.first_steps import FirstSteps
 from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE
 from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.pipeline.case_cache import CaseCache, make_tool_cases
 from mcpgen.pipeline.inputs import FirstManifest, Inputs, PlannedProject, Project
 from mcpgen.pipeline.manifest_schema import render_manifest_schema
 from mcpgen.pipeline.options import Progress, StageNote
 from mcpgen.pipeline.parse import pause_garbage_collection
 from mcpgen.pipeline.user_cache import user_cache
-from mcpgen.plan.cases import make_cases, make_merged_cases, make_workflow_cases
+from mcpgen.plan.cases import make_merged_cases, make_workflow_cases
 from mcpgen.plan.proposals.propose import add_proposals
 from mcpgen.plan.skills.examples import collect_examples
 from mcpgen.plan.skills.skills import write_skills
@@ -77,7 +77,8 @@ def render_project(
     try:
         child.begin(functools.partial(skeleton, template_root() / "skeleton"))
         cache = inputs.options.cache or user_cache()
-        files += _render_package(plan, child, cache, problems, progress)
+        cases = CaseCache(cache, inputs.folder)
+        files += _render_package(plan, child, cache / "models", cases, problems, progress)
     except AnswerRefusedError as error:
         problems.error("answer", str(error), help="pass answers with --data KEY=VALUE")
         raise RejectedError from None
@@ -122,7 +123,8 @@ def _describe_project(planned: PlannedProject, inputs: Inputs) -> dict[str, Safe
 def _render_package(
     plan: ServerPlan,
     skeleton: ForkedAhead[FileSet],
-    cache: Path,
+    model_cache: Path,
+    case_cache: CaseCache,
     problems: Problems,
     progress: Progress,
 ) -> FileSet:
@@ -130,9 +132,15 @@ def _render_package(
     is_large = len(plan.tools) >= _MIN_TOOLS_TO_FORK
     half = len(plan.tools) // 2
     with (
-        Forked(functools.partial(_make_cases, plan, 0, half), is_worth_it=is_large) as some,
-        Forked(functools.partial(_make_cases, plan, half, None), is_worth_it=is_large) as others,
-        ModelRun(plan, cache / "models") as models,
+        Forked(
+            functools.partial(make_tool_cases, plan, plan.tools[:half], case_cache),
+            is_worth_it=is_large,
+        ) as some,
+        Forked(
+            functools.partial(make_tool_cases, plan, plan.tools[half:], case_cache),
+            is_worth_it=is_large,
+        ) as others,
+        ModelRun(plan, model_cache) as models,
     ):
         files = render(plan) + render_calls(plan) + render_index(plan, make_index(plan))
         files += skeleton.result()
@@ -146,9 +154,10 @@ def _render_package(
         progress(StageNote(format_count(len(files), "file")))
         progress("tests")
         cases = [some.result(), others.result()]
-    for _, untested in cases:
-        problems.extend(untested)
-    entries = list(itertools.chain.from_iterable(entries for entries, _ in cases))
+    case_cache.write(cases)
+    for each in cases:
+        problems.extend(each.problems)
+    entries = [block for each in cases for block in each.blocks]
     flows = list(map(json_text.block, make_workflow_cases(plan, problems)))
     merged = list(map(json_text.block, make_merged_cases(plan)))
     tests = render_cases(plan, [*entries, *merged], flows)
@@ -158,13 +167,6 @@ def _render_package(
     prove_contents(tests, plan.package)
     progress(StageNote(format_count(len(entries), "test case")))
     return files + tests
-
-
-def _make_cases(plan: ServerPlan, start: int, end: int | None) -> tuple[list[bytes], Problems]:
-    """Make the test cases of some tools; the problems name those without a sample."""
-    problems = Problems()
-    entries = make_cases(plan, problems, plan.tools[start:end])
-    return [json_text.block(entry) for entry in entries], problems
 
 
 def _render_skeleton_history(render_one: Callable[[Path], FileSet]) -> list[FileSet]:

@@ -13,7 +13,7 @@ from mcpgen.ir.api import Api
 from mcpgen.ir.listing_form import NEW_SERVERS, ListingForm
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.jsonschema.samples import CannotSampleError
-from mcpgen.plan.cases.calls import Calls
+from mcpgen.plan.cases.calls import Calls, CaseContext
 from mcpgen.plan.plan import plan_tools
 from mcpgen.render.contracts import group_contract, list_tools
 from mcpgen.render.views import handler_module
@@ -49,7 +49,7 @@ def compare_forms(api: Api, name: str = "shop") -> Compared:
         return found
     found.differences += _compare_handlers(nested, flat)
     pairs = zip(_runtime_tools(nested), _runtime_tools(flat), strict=True)
-    calls = Calls(nested)
+    calls = Calls(CaseContext.of(nested), nested.api.schemas)
     for plan, (before, after) in zip(nested.tools, pairs, strict=True):
         found.bodies += "body" in before.keywords
         if after.flat_body is not None:

@@ -7,12 +7,12 @@ loses, renames or misplaces something fails its cases.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import UNSET, Struct, field
 
 from mcpgen.contract.placeholders import sample_setting, text_of_setting
-from mcpgen.ir.api import MediaType, Operation, Parameter
+from mcpgen.ir.api import MediaType, Operation, Parameter, SecurityScheme
 from mcpgen.ir.tool_plan import Fixed, ServerPlan, ToolPlan
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import CannotSampleError, Samples, Which, make_samples
@@ -34,17 +34,44 @@ from mcpgen.plan.tools.pagination import is_page_position
 from mcpgen.text.media_types import essence_of
 
 
+class CaseVariable(Struct, frozen=True):
+    """The part of an `EnvironmentVariable` that cases depend on."""
+
+    name: str
+    scheme: str
+    part: str
+    schema: JsonSchema | None
+
+
+class CaseContext(Struct, frozen=True):
+    """Everything that the cases of a tool depend on, beside the tool and the schemas it refers to.
+
+    Cases are cached by it, so what changes often and decides no case is not in it.
+    """
+
+    variables: tuple[CaseVariable, ...]
+    security_schemes: tuple[SecurityScheme, ...]
+    limits: Mapping[str, float]
+
+    @classmethod
+    def of(cls, plan: ServerPlan) -> CaseContext:
+        """Return the context of a plan."""
+        variables = tuple(
+            CaseVariable(it.name, it.scheme, it.part, it.schema) for it in plan.environment
+        )
+        return cls(variables, plan.api.security_schemes, plan.limits)
+
+
 class SettingSamples:
     """A value for each setting that requests carry."""
 
-    def __init__(self, plan: ServerPlan, samples: Samples) -> None:
-        """Initialize with a plan and the samples of its requests."""
+    def __init__(self, context: CaseContext, samples: Samples) -> None:
+        """Initialize with a context and the samples of its requests."""
         self._schemas: dict[str, JsonSchema] = {
             variable.name: True if variable.schema is None else variable.schema
-            for variable in plan.environment
+            for variable in context.variables
         }
         self._samples = samples
-        self._values: dict[str, JsonValue] = {}
 
     def value(self, fixed: Fixed) -> JsonValue:
         """Return what is sent in place of an argument.
@@ -55,9 +82,7 @@ class SettingSamples:
         if fixed.setting is None:
             return fixed.value
         name = fixed.setting.name
-        if name not in self._values:
-            self._values[name] = sample_setting(name, self._schemas[name], self._samples)
-        return self._values[name]
+        return sample_setting(name, self._schemas[name], self._samples)
 
     def environment(self, tools: Iterable[ToolPlan]) -> JsonObject:
         """Return the environment variables that these tools read, with their texts.
@@ -133,13 +158,14 @@ def _identify(value: JsonValue) -> object:
 class Calls:
     """Generation of calls for the tools of one API."""
 
-    def __init__(self, plan: ServerPlan) -> None:
-        api = plan.api
-        self._schemas = Schemas(api.schemas)
-        self.shapes = Shapes(api.schemas, "request")
-        self.sent, self.answered = make_samples(api.schemas)
-        self._schemes = {scheme.id: scheme for scheme in api.security_schemes}
-        self.settings = SettingSamples(plan, self.sent)
+    def __init__(self, context: CaseContext, schemas: Mapping[str, JsonSchema]) -> None:
+        """Initialize with the named schemas that the tools refer to."""
+        self._schemas = Schemas(schemas)
+        self.bounds = self._schemas.bounds
+        self.shapes = Shapes(schemas, "request")
+        self.sent, self.answered = make_samples(self._schemas)
+        self._schemes = {scheme.id: scheme for scheme in context.security_schemes}
+        self.settings = SettingSamples(context, self.sent)
 
     def call(self, tool: ToolPlan, which: Which) -> Call:
         """Return a call with all required arguments or, for "largest", with all arguments.

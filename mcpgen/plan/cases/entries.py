@@ -16,6 +16,7 @@ from mcpgen.plan.cases.calls import (
     PLACES,
     Call,
     Calls,
+    CaseContext,
     choose_requirement,
     get_schema,
 )
@@ -46,43 +47,55 @@ def make_cases(
 
     A case without a sample is listed under `untested` with the reason, and reported as a note.
     """
-    making = _Making(plan)
+    making = CaseMaking(CaseContext.of(plan), plan.api.schemas)
     tools = plan.tools if tools is None else tools
     entries = [making.entry(tool) for tool in tools]
     for tool, entry in zip(tools, entries, strict=True):
-        for told in entry.get("untested", ()):
-            case = f"`{tool.name}: {told['what']}`"
-            problems.note(
-                "untested",
-                f"the tests do not violate every rule of `{tool.name}`"
-                if told["what"] == _MORE_RULES
-                else f"no sample generated for the test case {case}",
-                at=tool.operation.at,
-                why=told["why"],
-                help=_HELP.get(told["what"], GIVE_EXAMPLE),
-            )
+        report_untested(tool, entry, problems)
     return entries
 
 
-class _Making:
+def report_untested(tool: ToolPlan, entry: JsonObject, problems: Problems) -> None:
+    """Report each case of a tool for which its entry has no sample."""
+    for told in entry.get("untested", ()):
+        case = f"`{tool.name}: {told['what']}`"
+        problems.note(
+            "untested",
+            f"the tests do not violate every rule of `{tool.name}`"
+            if told["what"] == _MORE_RULES
+            else f"no sample generated for the test case {case}",
+            at=tool.operation.at,
+            why=told["why"],
+            help=_HELP.get(told["what"], GIVE_EXAMPLE),
+        )
+
+
+class CaseMaking:
     """Generation of the entries of one server."""
 
-    def __init__(self, plan: ServerPlan) -> None:
-        self._limits = plan.limits
-        self._calls = Calls(plan)
+    def __init__(self, context: CaseContext, schemas: Mapping[str, JsonSchema]) -> None:
+        """Initialize with the named schemas that the tools refer to."""
+        self._limits = context.limits
+        self._calls = Calls(context, schemas)
         self._variations = Variations(self._calls)
         self._refusals = Refusals(self._calls)
         asked_for = {
-            scheme.id: _find_requested_parts(scheme) for scheme in plan.api.security_schemes
+            scheme.id: _find_requested_parts(scheme) for scheme in context.security_schemes
         }
         self._configured: dict[str, list[str]] = {}  # variables by scheme
         self._asked_for: dict[str, list[str]] = {}
-        for variable in plan.environment:
+        for variable in context.variables:
             part = variable.part or "value"
             if variable.scheme and part in _CREDENTIAL_PARTS:
                 self._configured.setdefault(variable.scheme, []).append(variable.name)
             if variable.scheme and part in asked_for[variable.scheme]:
                 self._asked_for.setdefault(variable.scheme, []).append(variable.name)
+
+    def reproducible_entry(self, tool: ToolPlan) -> tuple[JsonObject, bool]:
+        """Return the entry of a tool, and whether it is the same after other tools, or none."""
+        self._calls.bounds.has_mattered = False
+        entry = self.entry(tool)
+        return entry, not self._calls.bounds.has_mattered
 
     def entry(self, tool: ToolPlan) -> JsonObject:
         """Return all cases of one tool, including the list of untested ones."""

@@ -38,7 +38,13 @@ from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.jsonschema.values import compare, value_at, without_absent
 from mcpgen.plan.arguments.input_refs import INPUT, compose_body
 from mcpgen.plan.arguments.media_types import Kind, classify_media_type, is_json
-from mcpgen.plan.cases.calls import PLACES, SettingSamples, choose_requirement, get_schema
+from mcpgen.plan.cases.calls import (
+    PLACES,
+    CaseContext,
+    SettingSamples,
+    choose_requirement,
+    get_schema,
+)
 from mcpgen.plan.cases.entries import GIVE_EXAMPLE
 from mcpgen.text.media_types import JSON_LINES, essence_of
 
@@ -233,7 +239,7 @@ class _Making:
     def __init__(self, plan: ServerPlan) -> None:
         self._tools = {tool.name: tool for tool in plan.tools}
         self._sent, self._answered = make_samples(plan.api.schemas)
-        self._settings = SettingSamples(plan, self._sent)
+        self._settings = SettingSamples(CaseContext.of(plan), self._sent)
 
     def entry(self, workflow: WorkflowPlan) -> JsonObject:
         """Return arguments, responses, requests and the result, without and with errors.

@@ -18,7 +18,7 @@ from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
 from mcpgen.ir.workflow import InputValue
 from mcpgen.jsonschema.samples import CannotSampleError, Which
 from mcpgen.jsonschema.types import JsonObject, JsonValue
-from mcpgen.plan.cases.calls import Call, Calls
+from mcpgen.plan.cases.calls import Call, Calls, CaseContext
 from mcpgen.plan.evals.stored_items import (
     StoredItems,
     find_stored_items,
@@ -58,7 +58,7 @@ class _Making:
 
     def __init__(self, plan: ServerPlan) -> None:
         self._plan = plan
-        self._calls = Calls(plan)
+        self._calls = Calls(CaseContext.of(plan), plan.api.schemas)
         self._tools = [
             tool
             for tool in plan.listed_tools

@@ -1,0 +1,104 @@
+"""Test cases of a server's tools, and the cache of those that its last run made.
+
+Making the cases of a tool takes longer than planning it, and most runs change few tools.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from mcpgen.diagnostics import Problems
+from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
+from mcpgen.pipeline.user_cache import code_digest, store
+from mcpgen.plan.cases import CaseContext, CaseKeys, CaseMaking, prepare_tool, report_untested
+from mcpgen.render import json_text
+
+_LIBRARIES = ("jsonschema-rs", "msgspec")  # whose versions may decide samples or their encoding
+_DIGEST_BYTES = hashlib.sha256().digest_size
+_Blocks = dict[str, bytes]
+
+
+class MadeCases(Struct):
+    """The entries of some tools, encoded for `cases.json`."""
+
+    blocks: list[bytes]  # in the order of the tools
+    keys: list[str]  # of the cache; "" for one that depends on other tools
+    problems: Problems  # that name tools without a sample
+
+
+class CaseCache:
+    """The entries that the last run in a project's folder made: one file for each folder.
+
+    A file that is damaged, or that other code has written, is as good as none.
+    """
+
+    def __init__(self, cache: Path, folder: Path) -> None:
+        """Initialize with the folder of the cache and that of the project."""
+        name = hashlib.sha256(str(folder.absolute()).encode("utf-8", "surrogateescape"))
+        self._path = cache / "cases" / name.hexdigest()
+
+    def read(self) -> Mapping[str, bytes]:
+        """Return the entries by their keys."""
+        try:
+            content = self._path.read_bytes()
+        except OSError:
+            return {}
+        digest, blocks = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
+        if hashlib.sha256(blocks).digest() != digest:
+            return {}
+        try:
+            return msgspec.msgpack.decode(blocks, type=_Blocks)
+        except msgspec.DecodeError:
+            return {}
+
+    def write(self, made: Sequence[MadeCases]) -> None:
+        """Replace the file; ignore a cache that cannot be written."""
+        content = msgspec.msgpack.encode(
+            {
+                key: block
+                for each in made
+                for key, block in zip(each.keys, each.blocks, strict=True)
+                if key
+            }
+        )
+        store(self._path, hashlib.sha256(content).digest() + content)
+
+
+def make_tool_cases(plan: ServerPlan, tools: Sequence[ToolPlan], cache: CaseCache) -> MadeCases:
+    """Return the entries of some tools, from the cache if it has them.
+
+    The cache decides nothing but the time: a tool whose entry depends on the tools before it, since
+    they share bounds on the time of a search, is made again in each run.
+    """
+    context, schemas = CaseContext.of(plan), plan.api.schemas
+    making = CaseMaking(context, schemas)
+    keys = CaseKeys(context, schemas, _describe_code())
+    known = cache.read()
+    made = MadeCases([], [], Problems())
+    for tool in map(prepare_tool, tools):
+        key = keys.of(tool)
+        block = known.get(key)
+        if block is None:
+            entry, is_reproducible = making.reproducible_entry(tool)
+            block = json_text.block(entry)
+            key = key if is_reproducible else ""
+        made.blocks.append(block)
+        made.keys.append(key)
+        if b'"untested"' in block:
+            report_untested(tool, msgspec.json.decode(block), made.problems)
+    return made
+
+
+@functools.cache
+def _describe_code() -> str:
+    """Return what decides the cases beside their inputs."""
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in _LIBRARIES]
+    return "\n".join([code_digest(), sys.version, *versions])
