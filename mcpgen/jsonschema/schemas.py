@@ -15,7 +15,7 @@ _MAX_STEPS = 200_000  # of one evaluation: 15 ms, and thousands may be made for 
 _MAX_COMPILED_BYTES = 4_000_000  # of JSON in compiled schemas that are kept: about 50 MB
 _BACKTRACKS = 1_000  # in one string
 _MAX_VISITS = 300_000  # to compute the costs of all evaluations of one schema: about a second
-_encode = msgspec.json.Encoder().encode  # in the order of the schema, which messages depend on
+_spelled = msgspec.json.Encoder(order="sorted").encode
 _ALL_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _TYPES_BY_KEYWORD = {
     "object": ("properties", "required", "additionalProperties", "patternProperties"),
@@ -65,7 +65,7 @@ class _CompiledSchemas:
                 offline=True,
                 pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS),
             )
-            found = compiled, len(_encode(whole))
+            found = compiled, len(_spelled(whole))
             self._bytes += found[1]
             while self._kept and self._bytes > _MAX_COMPILED_BYTES:
                 _, size = self._kept.pop(next(iter(self._kept)))
@@ -264,7 +264,7 @@ class Schemas:
         return self._get_validator(schema).is_valid
 
     def _get_validator(self, schema: JsonSchema) -> _BoundedValidator:
-        key = _encode(schema)
+        key = _spelled(schema)
         if key in self._validators:
             return self._validators[key]
         if self._costs is None:
