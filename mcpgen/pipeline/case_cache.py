@@ -5,6 +5,7 @@ Making the cases of a tool takes longer than planning it, and most runs change f
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
@@ -22,6 +23,7 @@ from mcpgen.plan.cases import CaseContext, CaseKeys, CaseMaking, prepare_tool, r
 from mcpgen.render import json_text
 
 _LIBRARIES = ("jsonschema-rs", "msgspec")  # whose versions may decide samples or their encoding
+MAX_BYTES = 200_000_000  # of all files: those of deleted projects stay otherwise
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _Blocks = dict[str, bytes]
 
@@ -70,6 +72,18 @@ class CaseCache:
             }
         )
         store(self._path, hashlib.sha256(content).digest() + content)
+        _remove_oldest(self._path.parent, MAX_BYTES)
+
+
+def _remove_oldest(folder: Path, max_bytes: int) -> None:
+    """Remove the files that were written first, until the others have at most `max_bytes`."""
+    total = 0
+    with contextlib.suppress(OSError):
+        files = [(path.stat(), path) for path in folder.iterdir()]
+        for about, path in sorted(files, key=lambda it: it[0].st_mtime, reverse=True):
+            total += about.st_size
+            if total > max_bytes:
+                path.unlink(missing_ok=True)
 
 
 def make_tool_cases(plan: ServerPlan, tools: Sequence[ToolPlan], cache: CaseCache) -> MadeCases:
