@@ -69,7 +69,7 @@ class _Lowering:
         components = root if self.is_2_0 else root.child("components")
         home = "securityDefinitions" if self.is_2_0 else "securitySchemes"
         self.schemes = read_schemes(components.child(home), self.source)
-        self.known_schemes = frozenset(scheme.id for scheme in self.schemes)
+        self.known_schemes = {scheme.id: scheme for scheme in self.schemes}
         self.security = read_security(root.child("security"), self.known_schemes, self.source) or ()
         self.servers = (
             swagger.read_servers(self.source)

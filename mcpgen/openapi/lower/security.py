@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
 from mcpgen.contract.http_names import find_scheme_fault
@@ -130,11 +131,11 @@ def _flow_of_2_0(node: Node) -> JsonObject:
 
 
 def read_security(
-    node: Node, known: frozenset[str], source: Source
+    node: Node, known: Mapping[str, SecurityScheme], source: Source
 ) -> tuple[SecurityRequirement, ...] | None:
     """Lower the alternatives at `node`; return None if there is no `security`.
 
-    An alternative with an unknown scheme is dropped.
+    An alternative with an unknown scheme is dropped, as is the second API key in one place.
     """
     if isinstance(node.value, dict):
         source.warn("security", "expected a list, found an object; it was wrapped", node.pointer)
@@ -156,11 +157,30 @@ def read_security(
             continue
         alternatives.append(
             tuple(
-                SchemeUse(name, _scopes(scopes, child, source))
-                for name, scopes in sorted(child.value.items())
+                SchemeUse(name, _scopes(child.value[name], child, source))
+                for name in _choose_schemes(child, known, source)
             )
         )
     return tuple(dict.fromkeys(alternatives))
+
+
+def _choose_schemes(
+    node: Node, known: Mapping[str, SecurityScheme], source: Source
+) -> Iterator[str]:
+    """Yield the schemes of a requirement, of the API keys in one place only the first."""
+    taken: dict[tuple[str, str], str] = {}
+    for name in sorted(object_of(node.value)):
+        scheme = known[name]
+        first = taken.setdefault(scheme.place, name) if scheme.type == "apiKey" else name
+        if first == name:
+            yield name
+            continue
+        source.warn(
+            "security-scheme",
+            f"`{name}` is not sent: `{first}` is the {scheme.location} `{scheme.name}` as well",
+            node.pointer,
+            why="a request can have one of them",
+        )
 
 
 def _scopes(declared: JsonValue, node: Node, source: Source) -> tuple[str, ...]:
