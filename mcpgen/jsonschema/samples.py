@@ -187,6 +187,14 @@ class Samples:
             self._checkers[id(schema)] = self._direction.schemas.checker(read)
         return self._checkers[id(schema)]
 
+    def invalidity_checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
+        """Return a function that says of a value that it is invalid, not only too long to check.
+
+        Raises:
+            UnusableSchemaError: the schema cannot be compiled.
+        """
+        return self._direction.schemas.invalidity_checker(self._convert(schema))
+
     def problem(self, schema: JsonSchema, value: JsonValue) -> str:
         """Describe how a value violates a schema, with the location; "" if it is valid.
 

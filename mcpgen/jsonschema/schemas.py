@@ -97,6 +97,9 @@ class _BoundedValidator:
     def is_valid(self, value: JsonValue) -> bool:
         return self._allows(value) and self._validator.is_valid(value)
 
+    def is_surely_invalid(self, value: JsonValue) -> bool:
+        return self._allows(value) and not self._validator.is_valid(value)
+
     def problem(self, value: JsonValue) -> str:
         """Describe how a value violates the schema, with the location; "" if it is valid."""
         if not self._allows(value):
@@ -262,6 +265,14 @@ class Schemas:
             UnusableSchemaError: the schema cannot be compiled.
         """
         return self._get_validator(schema).is_valid
+
+    def invalidity_checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
+        """Return a function that says of a value that it is invalid, not only too long to check.
+
+        Raises:
+            UnusableSchemaError: the schema cannot be compiled.
+        """
+        return self._get_validator(schema).is_surely_invalid
 
     def _get_validator(self, schema: JsonSchema) -> _BoundedValidator:
         key = _spelled(schema)

@@ -406,7 +406,7 @@ class Refusals:
         choice are left out where another alternative allows all that violates them.
         """
         fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
-        fitting = [self._calls.sent.checker(schema) for schema in given.schemas]
+        checks = [self._calls.sent.invalidity_checker(schema) for schema in given.schemas]
         broken: dict[_Rule, JsonValue | UnsetType] = {}
         settled: set[_Rule] = set()
         for rule, value in self._violations.of(given.schemas[0], given.value):
@@ -414,7 +414,7 @@ class Refusals:
             if rule in settled or (given.name == "body" and member in fixed):
                 continue
             before = UNSET if rule.is_in_choice else broken.setdefault(rule, UNSET)
-            if any(fits(value) for fits in fitting):
+            if not all(is_invalid(value) for is_invalid in checks):
                 continue
             if rule.is_in_choice and value in broken.values():
                 continue  # the same value violates the rule of another alternative

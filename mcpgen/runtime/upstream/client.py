@@ -37,7 +37,11 @@ from mcpgen.runtime.startup.server_secrets import list_server_secrets
 from mcpgen.runtime.startup.settings import Settings
 from mcpgen.runtime.upstream.auth.credentials import read_credentials
 from mcpgen.runtime.upstream.auth.schemes import AppliedCredentials
-from mcpgen.runtime.upstream.errors import OverloadedError, TimeoutExceededError, UpstreamError
+from mcpgen.runtime.upstream.errors import (
+    TimeoutExceededError,
+    UpstreamError,
+    make_timeout_error,
+)
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, Sender
 from mcpgen.runtime.upstream.request.building import RequestParts, build_parts
 from mcpgen.runtime.upstream.request.default_headers import (
@@ -392,7 +396,9 @@ class ApiClient:
                 advice=self.credentials.explain_refused(requirement, response.status),
             )
         except TimeoutError:
-            raise _make_timeout_error(operation, timeout_seconds, course) from None
+            raise make_timeout_error(
+                operation, timeout_seconds, has_sent=bool(course.requests_sent)
+            ) from None
         except UpstreamError as error:
             raise error.add_operation(operation) from None
 
@@ -614,19 +620,6 @@ def _make_sender(contract: JsonObject, environ: Mapping[str, str], limits: Limit
     from mcpgen.runtime.upstream.http.configured import make_sender
 
     return make_sender(contract, environ, limits)
-
-
-def _make_timeout_error(operation: str, seconds: float, course: Course) -> UpstreamError:
-    if course.requests_sent:
-        return TimeoutExceededError(
-            f"`{operation}` returned no complete answer within {seconds:g} seconds. "
-            "The request may still have taken effect."
-        )
-    # The wait was for earlier calls of this API, or for an access token.
-    return OverloadedError(
-        f"`{operation}` was not sent: it waited for more than {seconds:g} seconds. "
-        "Try again in a moment."
-    )
 
 
 async def _decode(

@@ -91,3 +91,17 @@ class UpstreamStatusError(UpstreamError):
         if self.retry_after_seconds is None:
             return None
         return -int(-self.retry_after_seconds * 1000 // 1)
+
+
+def make_timeout_error(operation: str, seconds: float, *, has_sent: bool) -> UpstreamError:
+    """Return the error of a call that took too long, before or after a request was sent."""
+    if has_sent:
+        return TimeoutExceededError(
+            f"`{operation}` returned no complete answer within {seconds:g} seconds. "
+            "The request may still have taken effect."
+        )
+    # The wait was for earlier calls of this API, or for an access token.
+    return OverloadedError(
+        f"`{operation}` was not sent: it waited for more than {seconds:g} seconds. "
+        "Try again in a moment."
+    )
