@@ -109,8 +109,8 @@ def count_slow_options(options: Any) -> int:
 class SchemaGraph:
     """The subschemas of the schemas that are added, whose references lead into one document.
 
-    `endless` are the targets of references that lead back
-    to where they stand without entering a part of the value.
+    `endless` are the targets of references that lead back to where they stand without entering a
+    part of the value.
     """
 
     def __init__(self, document: Any) -> None:
@@ -137,7 +137,7 @@ class SchemaGraph:
         return set().union(*(region.memoised for region in self._iterate_regions(root)))
 
     def find_names(self, root: Subschema) -> set[str]:
-        """Return the names of all properties that can be reached from a root."""
+        """Return the property names in a schema and in those that it refers to, at any depth."""
         return set().union(*(region.names for region in self._iterate_regions(root)))
 
     def _iterate_regions(self, root: Subschema) -> Iterator[_Region]:

@@ -128,7 +128,7 @@ def _iterate_valid(
 
 
 _Wanted: TypeAlias = tuple[bytes, Which, str, int]
-"""What a sample is made from: its encoded schema, the wish, the seed and the variant."""
+"""The key of a sample: its schema as JSON, and the arguments `which`, `seed` and `variant`."""
 
 
 class Samples:
@@ -187,13 +187,15 @@ class Samples:
             self._checkers[id(schema)] = self._direction.schemas.checker(read)
         return self._checkers[id(schema)]
 
-    def invalidity_checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
-        """Return a function that says of a value that it is invalid, not only too long to check.
+    def make_invalidity_check(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
+        """Return a function that checks whether values violate one schema.
+
+        It returns False for a value that takes too long to check.
 
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
         """
-        return self._direction.schemas.invalidity_checker(self._convert(schema))
+        return self._direction.schemas.make_invalidity_check(self._convert(schema))
 
     def problem(self, schema: JsonSchema, value: JsonValue) -> str:
         """Describe how a value violates a schema, with the location; "" if it is valid.

@@ -30,13 +30,13 @@ class UnusableSchemaError(ValueError):
 
 
 class SharedBounds:
-    """Whether a result depended on a bound that is shared by all that is done with some schemas.
+    """A record of whether a result depended on a time limit that several results share.
 
-    Such bounds limit the time for a whole document: what was done before decides what is left.
+    Such limits are for a whole document: the results before decide how much time is left.
     """
 
     def __init__(self) -> None:
-        self.has_mattered = False  # set back by whoever wants to know it about the next results
+        self.has_mattered = False  # reset it before the results that it is wanted for
 
 
 class _CompiledSchemas:
@@ -266,8 +266,10 @@ class Schemas:
         """
         return self._get_validator(schema).is_valid
 
-    def invalidity_checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
-        """Return a function that says of a value that it is invalid, not only too long to check.
+    def make_invalidity_check(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
+        """Return a function that checks whether values violate one schema.
+
+        It returns False for a value that takes too long to check.
 
         Raises:
             UnusableSchemaError: the schema cannot be compiled.

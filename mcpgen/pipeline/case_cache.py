@@ -19,7 +19,7 @@ from msgspec import Struct
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.pipeline.user_cache import code_digest, store
-from mcpgen.plan.cases import CaseContext, CaseKeys, CaseMaking, prepare_tool, report_untested
+from mcpgen.plan.cases import CaseContext, CaseKeys, CaseMaking, note_missing_samples, prepare_tool
 from mcpgen.render import json_text
 
 _LIBRARIES = ("jsonschema-rs", "msgspec")  # whose versions may decide samples or their encoding
@@ -29,7 +29,7 @@ _Blocks = dict[str, bytes]
 
 
 class MadeCases(Struct):
-    """The entries of some tools, encoded for `cases.json`."""
+    """The test cases of some tools: an entry of `cases.json` for each, as JSON."""
 
     blocks: list[bytes]  # in the order of the tools
     keys: list[str]  # of the cache; "" for one that depends on other tools
@@ -87,7 +87,7 @@ def _remove_oldest(folder: Path, max_bytes: int) -> None:
 
 
 def make_tool_cases(plan: ServerPlan, tools: Sequence[ToolPlan], cache: CaseCache) -> MadeCases:
-    """Return the entries of some tools, from the cache if it has them.
+    """Make the test cases of some tools, except those that the cache has.
 
     The cache decides nothing but the time: a tool whose entry depends on the tools before it, since
     they share bounds on the time of a search, is made again in each run.
@@ -101,18 +101,18 @@ def make_tool_cases(plan: ServerPlan, tools: Sequence[ToolPlan], cache: CaseCach
         key = keys.of(tool)
         block = known.get(key)
         if block is None:
-            entry, is_reproducible = making.reproducible_entry(tool)
+            entry, is_reproducible = making.make_entry_to_cache(tool)
             block = json_text.block(entry)
             key = key if is_reproducible else ""
         made.blocks.append(block)
         made.keys.append(key)
         if b'"untested"' in block:
-            report_untested(tool, msgspec.json.decode(block), made.problems)
+            note_missing_samples(tool, msgspec.json.decode(block), made.problems)
     return made
 
 
 @functools.cache
 def _describe_code() -> str:
-    """Return what decides the cases beside their inputs."""
+    """Return the versions of mcpgen, Python and the libraries, on which test cases depend."""
     versions = [f"{name} {importlib.metadata.version(name)}" for name in _LIBRARIES]
     return "\n".join([code_digest(), sys.version, *versions])

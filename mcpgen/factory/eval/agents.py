@@ -49,7 +49,7 @@ class Agent(Protocol):
 
 
 class ScriptedAgent:
-    """An agent that makes the calls that a task requires, which shows that it can be solved."""
+    """An agent without a model: it makes the required calls, to show that a task has a solution."""
 
     name = "scripted"
 

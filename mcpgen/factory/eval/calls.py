@@ -41,9 +41,10 @@ class Matching(Struct, frozen=True):
 
 
 def match_calls(task: EvalTask, made: Sequence[MadeCall]) -> Matching:
-    """Find the required calls among those that were made, each in a call of its own.
+    """Compare the calls that an agent made with those that a task requires.
 
-    With the order "given", each is found after the one before it.
+    Each required call needs a call of its own. With the order "given", it must come after the call
+    for the one before it.
     """
     return _Search(task, made).run()
 

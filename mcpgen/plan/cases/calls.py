@@ -35,7 +35,7 @@ from mcpgen.text.media_types import essence_of
 
 
 class CaseVariable(Struct, frozen=True):
-    """The part of an `EnvironmentVariable` that cases depend on."""
+    """An environment variable, without the members that no test case depends on."""
 
     name: str
     scheme: str

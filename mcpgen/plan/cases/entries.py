@@ -51,11 +51,11 @@ def make_cases(
     tools = plan.tools if tools is None else tools
     entries = [making.entry(tool) for tool in tools]
     for tool, entry in zip(tools, entries, strict=True):
-        report_untested(tool, entry, problems)
+        note_missing_samples(tool, entry, problems)
     return entries
 
 
-def report_untested(tool: ToolPlan, entry: JsonObject, problems: Problems) -> None:
+def note_missing_samples(tool: ToolPlan, entry: JsonObject, problems: Problems) -> None:
     """Report each case of a tool for which its entry has no sample."""
     for told in entry.get("untested", ()):
         case = f"`{tool.name}: {told['what']}`"
@@ -91,8 +91,8 @@ class CaseMaking:
             if variable.scheme and part in asked_for[variable.scheme]:
                 self._asked_for.setdefault(variable.scheme, []).append(variable.name)
 
-    def reproducible_entry(self, tool: ToolPlan) -> tuple[JsonObject, bool]:
-        """Return the entry of a tool, and whether it is the same after other tools, or none."""
+    def make_entry_to_cache(self, tool: ToolPlan) -> tuple[JsonObject, bool]:
+        """Return the entry of a tool, and whether it is the same if other tools come before it."""
         self._calls.bounds.has_mattered = False
         entry = self.entry(tool)
         return entry, not self._calls.bounds.has_mattered

@@ -31,7 +31,10 @@ class CaseKeys:
     def __init__(
         self, context: CaseContext, schemas: Mapping[str, JsonSchema], salt: str = ""
     ) -> None:
-        """Initialize; `salt` describes the code and the libraries that make the cases."""
+        """Initialize with what all tools share.
+
+        `salt` is a part of each key: the versions of the code and the libraries that make cases.
+        """
         self._start = f"{salt}\n{context!r}"
         self._named = {name: _Spelled.of(schema) for name, schema in schemas.items()}
         # A schema with an identifier can be referred to without its name.
@@ -42,11 +45,11 @@ class CaseKeys:
         """Return the key of a tool, as `prepare_tool` returns it."""
         text = repr(tool)
         key = hashlib.sha256(f"{self._start}\n{text}\n".encode("utf-8", "surrogatepass"))
-        for name in sorted(self._find_named(text)):
+        for name in sorted(self._collect_schema_names(text)):
             key.update(f"{name!r} {self._named[name].digest}\n".encode("utf-8", "surrogatepass"))
         return key.hexdigest()
 
-    def _find_named(self, text: str) -> set[str]:
+    def _collect_schema_names(self, text: str) -> set[str]:
         """Return the names of the schemas that a text refers to, directly or not."""
         found: set[str] = set()
         waiting = [*self._everywhere, *_iterate_references(text)]

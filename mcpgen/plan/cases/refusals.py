@@ -406,7 +406,7 @@ class Refusals:
         choice are left out where another alternative allows all that violates them.
         """
         fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
-        checks = [self._calls.sent.invalidity_checker(schema) for schema in given.schemas]
+        checks = [self._calls.sent.make_invalidity_check(schema) for schema in given.schemas]
         broken: dict[_Rule, JsonValue | UnsetType] = {}
         settled: set[_Rule] = set()
         for rule, value in self._violations.of(given.schemas[0], given.value):

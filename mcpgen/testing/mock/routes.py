@@ -91,7 +91,7 @@ class _Segment:
     literals: tuple[str, ...] = ()  # after each parameter
 
     def iterate_ways(self, text: str) -> Iterator[tuple[str, ...]]:
-        """Yield all texts that the parameters may have; none if there is only one parameter."""
+        """Yield each way to divide a text among the parameters; nothing for a single parameter."""
         if len(self.names) > 1:
             yield from _iterate_ways(text.removeprefix(self.literal), self.literals)
 

@@ -10,7 +10,7 @@ from mcpgen.runtime.http_syntax import parse_field
 from mcpgen.runtime.transports.http.request_head import (
     CONTENT_LENGTH,
     ParsedRequest,
-    is_interpreted,
+    affects_more_than_fields,
     parse_length,
     parse_request,
 )
@@ -19,10 +19,10 @@ MAX_BYTES: Final = 2048  # of a head that is kept
 
 
 class LatestHead:
-    """Parser of the heads of one connection.
+    """A parser of the request heads of one connection, which reuses the lines of the latest head.
 
-    It accepts and rejects what `parse_request` does, with the same result. Only lines that differ
-    from those of the latest head are parsed, if nothing but `fields` and the length of the body
+    It accepts and rejects what `parse_request` does, with the same result. Only the lines that have
+    changed are parsed, if nothing but `fields` and the length of the body
     depends on them: requests of one client often differ in a length, a token, an id or a trace.
     """
 
@@ -64,7 +64,7 @@ class LatestHead:
             name = name.lower()
             if name == CONTENT_LENGTH:
                 length = parse_length(value)
-            elif is_interpreted(name):
+            elif affects_more_than_fields(name):
                 return None
             fields[name] = value
         return ParsedRequest(parsed.head.replace_fields(fields), length, *parsed[2:])

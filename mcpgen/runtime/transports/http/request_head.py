@@ -50,7 +50,7 @@ class RequestHead:
         )
 
     def replace_fields(self, fields: dict[bytes, bytes]) -> RequestHead:
-        """Return a copy with other values of `fields` that are not `is_interpreted`."""
+        """Return a copy with other values of fields that affect nothing else in it."""
         head = RequestHead.__new__(RequestHead)
         head.method = self.method
         head.path = self.path
@@ -125,8 +125,8 @@ _INTERPRETED_FIELDS: Final = _FRAMING_FIELDS | {
 _ROUTING_FIELDS: Final = b"mcp-"
 
 
-def is_interpreted(name: bytes) -> bool:
-    """Return whether more of a parsed head than its `fields` depends on the value of a field.
+def affects_more_than_fields(name: bytes) -> bool:
+    """Return whether a field changes more of a parsed head than its `fields`.
 
     `name` is in lower case.
     """

@@ -21,7 +21,7 @@ class ClientCertificate(Struct, frozen=True):
 
 
 class HttpRequest(Struct, frozen=True):
-    """A complete HTTP request to an API; the sender only adds the `Host` field and the framing.
+    """An HTTP request to an API, without the `Host` field and the framing, which the sender adds.
 
     `url` is absolute, percent-encoded and without a fragment. URL, headers and body may contain
     credentials, so `repr` omits them.
