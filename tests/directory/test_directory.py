@@ -135,7 +135,8 @@ def test_generated_tests_are_counted_without_pytest(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    "projects games channels addons languages aliases pages streams committees disks rules".split(),
+    "projects games channels addons languages aliases pages streams committees disks rules"
+    " items".split(),
 )
 def test_what_documents_of_the_directory_have(name: str, tmp_path: Path) -> None:
     document = yaml.safe_load(FAULTS.read_text("utf-8"))

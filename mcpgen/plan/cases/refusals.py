@@ -47,8 +47,13 @@ class _Rule(Struct, frozen=True):
     place: str  # JSON Pointer; "" for all of the value
     keyword: str
     choice: str  # the alternative that has it, such as "2", if it is not the one of the value
-    is_in_choice: bool  # whether another alternative may allow what violates it
+    choice_at: str | None  # the location of the outermost choice around its schema
     is_repeated: bool  # whether an earlier rule is this one, at another location
+
+    @property
+    def is_in_choice(self) -> bool:
+        """Whether another alternative may allow what violates it."""
+        return self.choice_at is not None
 
     @property
     def priority(self) -> tuple[bool, int]:
@@ -73,13 +78,13 @@ class _Spot(Struct, frozen=True):
     choice: str
     put: Callable[[JsonValue], JsonValue]  # returns the whole value with another one here
     inside: frozenset[str] = frozenset()  # the definitions that were entered on the way
-    is_in_choice: bool = False  # whether its schema is an alternative, or inside of one
+    choice_at: str | None = None  # the location of the outermost choice around its schema
     is_repeated: bool = False  # whether its schema applies to an earlier location as well
 
     def violates(self, keyword: str, value: JsonValue, member: str = "") -> _Violation:
         """Return the violation of a rule of this location, or of a member of it."""
-        is_in_choice, is_repeated = self.is_in_choice, self.is_repeated
-        rule = _Rule(self.place + member, keyword, self.choice, is_in_choice, is_repeated)
+        place = self.place + member
+        rule = _Rule(place, keyword, self.choice, self.choice_at, self.is_repeated)
         return rule, self.put(value)
 
     def step(self, token: str, put: Callable[[JsonValue], JsonValue]) -> _Spot:
@@ -89,7 +94,11 @@ class _Spot(Struct, frozen=True):
     def choose(self, number: int, *, is_fitting: bool) -> _Spot:
         """Return this location in an alternative of its schema, which counts from 1."""
         choice = f"{self.choice}.{number}" if self.choice else str(number)
-        return replace(self, choice=self.choice if is_fitting else choice, is_in_choice=True)
+        return replace(
+            self,
+            choice=self.choice if is_fitting else choice,
+            choice_at=self.place if self.choice_at is None else self.choice_at,
+        )
 
 
 class Violations:
@@ -395,7 +404,10 @@ class Refusals:
             entry: JsonObject = {"what": rule.describe(named), "arguments": call.arguments}
             if left_out := call.leave_out(tool, smallest):
                 entry["without"] = left_out
-            yield rule.priority, {**entry, "says": json_pointer(path[:1]) or _WHOLE_BODY}
+            # The error of a choice tells of its closest alternative, which may be another one.
+            is_of_body = rule.choice_at == "" or not path
+            says = _WHOLE_BODY if is_of_body else json_pointer(path[:1])
+            yield rule.priority, {**entry, "says": says}
 
     def _find_breaking_values(
         self, tool: ToolPlan, given: _Given
