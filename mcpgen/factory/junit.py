@@ -65,6 +65,19 @@ def add_to_report(junit: Path, groups: Sequence[Group]) -> None:
     ElementTree.ElementTree(root).write(junit, "utf-8", xml_declaration=True)
 
 
+def join_reports(reports: Sequence[Path], joined: Path) -> None:
+    """Write one report of the suites of several.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    root = ElementTree.Element("testsuites")
+    for report in reports:
+        root.extend(ElementTree.parse(report).getroot())  # noqa: S314  (of the pytest that we started)
+    joined.parent.mkdir(parents=True, exist_ok=True)
+    ElementTree.ElementTree(root).write(joined, "utf-8", xml_declaration=True)
+
+
 def _replace_illegal(text: str) -> str:
     """Replace characters that are invalid in XML (XML 1.0, `Char`)."""
     return _NOT_IN_XML.sub("\ufffd", text)

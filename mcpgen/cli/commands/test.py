@@ -68,9 +68,8 @@ _Jobs = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="The number of parallel jobs. By default, the number of cores.",
+        help="The number of processes for many tests or faults. By default, the number of cores.",
         min=1,
-        rich_help_panel=_MUTANTS,
     ),
 ]
 _Live = Annotated[
@@ -158,9 +157,15 @@ def run_tests(
             "--update records nothing where `CI` is set or with --ci: nobody looks at it there",
             help="run it at your desk, review what changed, and commit that",
         )
-    mutating = Mutating(limit, jobs or usable_cores()) if mutate else None
+    processes = jobs or usable_cores()
     asked_for = partial(
-        prove, package.directory, select=select, update=update, junit=junit, mutating=mutating
+        prove,
+        package.directory,
+        select=select,
+        update=update,
+        junit=junit,
+        mutating=Mutating(limit, processes) if mutate else None,
+        processes=processes,
     )
     return _prove(printer, asked_for)
 

@@ -59,12 +59,13 @@ def prove(
     update: bool = False,
     junit: Path | None = None,
     mutating: Mutating | None = None,
+    processes: int = 1,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Proof:
     """Run the tests of the server at `target`, then mutation tests; store the evidence.
 
     A run with `select` stores no evidence. `update` rewrites differing expectations in the user's
-    files.
+    files. Many tests are divided over at most `processes`.
 
     Raises:
         SelectionError: `select` is invalid.
@@ -79,7 +80,7 @@ def prove(
         return Proof(SuiteResult(False, "mcpgen.tests.yaml was rejected", ""), problems=problems)
     check_packages(target, also_here=mutating is not None)
     progress("the tests")
-    suite = run_suite(target, select=select, junit=junit)
+    suite = run_suite(target, select=select, junit=junit, processes=processes)
     progress("your test cases")
     own = run_own_tests(
         find_package(target),

@@ -1,4 +1,4 @@
-"""Execution of a server's own tests with pytest, in a process of its own."""
+"""Execution of a server's own tests with pytest, in processes of their own."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from time import monotonic
 from xml.etree import ElementTree
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mcpgen.contract.extras import MODULE_OF_EXTRA
+from mcpgen.factory.junit import Group, join_reports
 from mcpgen.factory.packages import find_package
+from mcpgen.factory.test.parts import Part, divide_tests
 from mcpgen.factory.test.results import SuiteResult, read_report
 
 Selection = Callable[[Iterable[str]], bool]
@@ -163,48 +168,94 @@ def _find_missing_modules(python: str, target: Path, modules: Iterable[str]) -> 
 
 
 def run_suite(
-    target: Path, *, select: str = "", junit: Path | None = None, seconds: float = MAX_SECONDS
+    target: Path,
+    *,
+    select: str = "",
+    junit: Path | None = None,
+    seconds: float = MAX_SECONDS,
+    processes: int = 1,
 ) -> SuiteResult:
     """Run the tests of the server at `target`, in its own environment if it has one.
 
     `select` is an expression for pytest's `-k`; `junit` is the file for a JUnit XML report. The
-    tests are stopped after `seconds`.
+    tests are stopped after `seconds`. Many tests are divided over at most `processes`.
 
     Raises:
         SelectionError: pytest cannot read `select`.
+        OSError: the report cannot be written.
     """
+    if junit is not None:
+        junit.unlink(missing_ok=True)  # from an earlier run
+    parts = [Part(("-k", select))] if select else divide_tests(target, processes)
+    parts = [Part(("-k", select))] if select else divide_tests(target, processes)
     with tempfile.TemporaryDirectory() as folder:
-        report = junit.resolve() if junit else Path(folder, "junit.xml")
-        report.unlink(missing_ok=True)  # from an earlier run
-        chosen = ["-k", select] if select else []
-        try:
-            done = subprocess.run(  # noqa: S603  (the interpreter, and words of our own)
+        runs = [_Run(Path(folder, str(number)), part) for number, part in enumerate(parts)]
+        codes = _run_pytest(target, runs, seconds)
+        output = "\n".join(run.read_output() for run in runs)
+        if codes is None:
+            return SuiteResult(False, f"stopped after {seconds:g} s", output)
+        if select and codes == {_MISUSED}:
+            raise SelectionError(output.strip().splitlines()[-1])
+        groups: list[Group] = []
+        for run in runs:
+            try:
+                groups += read_report(run.report)
+            except (FileNotFoundError, ElementTree.ParseError):  # pytest did not finish
+                lines = run.read_output().strip().splitlines()
+                return SuiteResult(False, lines[-1].strip("= ") if lines else "no tests", output)
+        if junit is not None:
+            join_reports([run.report for run in runs], junit)
+    result = SuiteResult.of(tuple(groups), output)
+    if codes == {_NOTHING_SELECTED}:
+        return result
+    return replace(result, passed=codes <= {0, _NOTHING_SELECTED})
+
+
+class _Run(Struct, frozen=True):
+    """A run of a part of the tests, and the stem of its files."""
+
+    stem: Path
+    part: Part
+
+    @property
+    def report(self) -> Path:
+        """The JUnit XML report."""
+        return self.stem.with_suffix(".xml")
+
+    def start(self, target: Path) -> subprocess.Popen[bytes]:
+        """Start pytest."""
+        options = self.stem.with_suffix(".txt")  # they can be too many for a command line
+        options.write_text("\n".join(self.part.options), encoding="utf-8")
+        with self.stem.open("wb") as output:
+            return subprocess.Popen(  # noqa: S603  (the interpreter, and words of our own)
                 [
                     *(_find_interpreter(target), "-m", "pytest", "-q", "--no-header"),
-                    *("-p", "no:cacheprovider", f"--junitxml={report}", *chosen),
+                    *("-p", "no:cacheprovider", f"--junitxml={self.report}", f"@{options}"),
                 ],
                 cwd=target,
                 env=find_package(target).environment(),
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
+                stdout=output,
                 stderr=subprocess.STDOUT,
-                timeout=seconds,
-                check=False,
             )
-        except subprocess.TimeoutExpired as late:
-            output = (late.stdout or b"").decode("utf-8", "replace")
-            return SuiteResult(False, f"stopped after {seconds:g} s", output)
-        output = done.stdout.decode("utf-8", "replace")
-        if select and done.returncode == _MISUSED:
-            raise SelectionError(output.strip().splitlines()[-1])
+
+    def read_output(self) -> str:
+        """Return what pytest has printed."""
+        return self.stem.read_text("utf-8", errors="replace")
+
+
+def _run_pytest(target: Path, runs: Sequence[_Run], seconds: float) -> set[int] | None:
+    """Run all parts at the same time; return their exit codes, or None after `seconds`."""
+    ends = monotonic() + seconds
+    with ExitStack() as stack:
+        started: list[subprocess.Popen[bytes]] = []
+        for run in runs:
+            started.append(stack.enter_context(run.start(target)))
+            stack.callback(started[-1].kill)  # nothing if it has ended
         try:
-            groups = read_report(report)
-        except (FileNotFoundError, ElementTree.ParseError):  # pytest did not finish
-            lines = output.strip().splitlines()
-            return SuiteResult(False, lines[-1].strip("= ") if lines else "no tests", output)
-    if done.returncode == _NOTHING_SELECTED:
-        return SuiteResult.of((), output)
-    return replace(SuiteResult.of(groups, output), passed=done.returncode == 0)
+            return {process.wait(max(ends - monotonic(), 0)) for process in started}
+        except subprocess.TimeoutExpired:
+            return None
 
 
 def _find_interpreter(target: Path) -> str:
