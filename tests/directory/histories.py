@@ -57,8 +57,7 @@ _GONE_OVERRIDE = re.compile(
     re.MULTILINE,
 )
 _OTHER_ARGUMENTS = re.compile(
-    r"^error\[handler-broken\].*\n  --> (?P<path>[^:]+):.*\n"
-    r".*@override\(\"(?P<operation>[^\"]+)\"\)"
+    r"^error\[handler-broken\].*\n  --> (?P<path>[^:]+):(?P<line>\d+):.*\n"
     r"(?:.*\n)+?.* must take ",
     re.MULTILINE,
 )
@@ -327,7 +326,8 @@ class _Server:
         found = _OTHER_ARGUMENTS.search(said)
         if not found:
             return False
-        path, operation = self.target / found["path"], found["operation"]
+        path = self.target / found["path"]
+        operation = _find_overridden(path.read_text("utf-8"), int(found["line"]))
         step.decisions.append(f"rewrote the override of {operation}")
         path.write_text(_remove_function(path.read_text("utf-8"), operation), "utf-8")
         return self.run("override", operation, str(self.target))[0] == 0
@@ -373,6 +373,15 @@ class _Server:
 def _find_errors(said: str) -> str:
     """Return the errors of an output with their places and reasons."""
     return "\n".join(re.findall(r"^error\[.*(?:\n .*)*", said, re.MULTILINE)) or said[-1500:]
+
+
+def _find_overridden(text: str, line: int) -> str:
+    """Return the operation that the decorator at a line of a module names."""
+    for node in ast.parse(text).body:
+        for decorator in node.decorator_list if isinstance(node, ast.AsyncFunctionDef) else ():
+            if decorator.lineno == line and isinstance(decorator, ast.Call):
+                return str(ast.literal_eval(decorator.args[0]))
+    raise LookupError(f"no override at line {line}")
 
 
 def _remove_function(text: str, operation: str) -> str:
@@ -429,7 +438,12 @@ def _make_workflow(tool: ToolPlan) -> dict[str, Any]:
     """Return a workflow of one step that passes on the required arguments."""
     required = tool.input_schema.get("required", ())
     properties = {
-        name: {"type": tool.input_schema["properties"][name]["type"]} for name in required
+        name: {
+            keyword: value
+            for keyword, value in tool.input_schema["properties"][name].items()
+            if keyword in {"type", "contentEncoding"}
+        }
+        for name in required
     }
     return {
         "title": "The owner's workflow",
