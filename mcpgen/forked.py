@@ -23,6 +23,7 @@ Pause = Callable[[], contextlib.AbstractContextManager[None]]
 _pauses: list[Pause] = []
 _MOST_SECONDS_TO_END = 0.5
 _NICENESS = 5  # the parent waits for its own work longer than for one child
+_is_child = False
 
 
 class Forked(Generic[T]):
@@ -35,7 +36,7 @@ class Forked(Generic[T]):
     def __init__(
         self, work: Callable[[], T], *, is_worth_it: bool = True, inherited: int | None = None
     ) -> None:
-        """Start; `work` must not change anything, and its result must be picklable.
+        """Start; `work` must change nothing but caches, and its result must be picklable.
 
         The child has no open file of its parent except the descriptor `inherited`.
         """
@@ -99,13 +100,21 @@ class Forked(Generic[T]):
             # On SIGTERM from the parent, the child removes its temporary folders.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, signal.default_int_handler)
-            os.nice(_NICENESS)
+            self._lower_priority()
             _close_all_but({writing} if inherited is None else {writing, inherited})
             answer = pickle.dumps(self._work(), pickle.HIGHEST_PROTOCOL)
             with os.fdopen(writing, "wb") as out:
                 out.write(answer)
         finally:
             os._exit(0)
+
+    @staticmethod
+    def _lower_priority() -> None:
+        """Give way to the parent; a child that forks waits for its children and itself alike."""
+        global _is_child  # noqa: PLW0603  (of this process alone)
+        if not _is_child:
+            os.nice(_NICENESS)
+        _is_child = True
 
 
 class ForkedAhead(Generic[T]):

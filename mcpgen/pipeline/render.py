@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec import Struct
+
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.format import format_files
 from mcpgen.emit.models.models import ModelRun, ModelsFailedError
@@ -130,19 +132,16 @@ def _render_package(
 ) -> FileSet:
     """Render the generated package, its tests and the skeleton, and format them."""
     is_large = len(plan.tools) >= _MIN_TOOLS_TO_FORK
-    half = len(plan.tools) // 2
     with (
         Forked(
-            functools.partial(make_tool_cases, plan, plan.tools[:half], case_cache),
+            functools.partial(_render_tests, plan, case_cache, is_large=is_large),
             is_worth_it=is_large,
-        ) as some,
-        Forked(
-            functools.partial(make_tool_cases, plan, plan.tools[half:], case_cache),
-            is_worth_it=is_large,
-        ) as others,
+        ) as forked_tests,
         ModelRun(plan, model_cache) as models,
     ):
         files = render(plan) + render_calls(plan) + render_index(plan, make_index(plan))
+        # Without a fork, they are made while the other children import their packages.
+        tests = None if is_large else forked_tests.result()
         files += skeleton.result()
         progress(StageNote(format_count(len(files), "file")))
         progress("models")
@@ -153,20 +152,42 @@ def _render_package(
         prove_contents(files, plan.package)
         progress(StageNote(format_count(len(files), "file")))
         progress("tests")
-        cases = [some.result(), others.result()]
-    case_cache.write(cases)
+        tests = tests or forked_tests.result()
+    problems.extend(tests.problems)
+    progress(StageNote(format_count(tests.tools, "test case")))
+    return files + tests.files
+
+
+class _Tests(Struct, frozen=True):
+    """The generated tests, and the skills, which show calls of them."""
+
+    files: FileSet
+    tools: int  # that are tested
+    problems: Problems  # that name tools without a sample
+
+
+def _render_tests(plan: ServerPlan, cache: CaseCache, *, is_large: bool) -> _Tests:
+    """Make the test cases, those of a large server in two processes, and render the tests."""
+    half = len(plan.tools) // 2
+    make = functools.partial(make_tool_cases, plan, cache=cache)
+    with (
+        Forked(lambda: make(plan.tools[:half]), is_worth_it=is_large) as first,
+        Forked(lambda: make(plan.tools[half:]), is_worth_it=is_large) as second,
+    ):
+        cases = [first.result(), second.result()]
+    cache.write(cases)
+    problems = Problems()
     for each in cases:
         problems.extend(each.problems)
     entries = [block for each in cases for block in each.blocks]
     flows = list(map(json_text.block, make_workflow_cases(plan, problems)))
     merged = list(map(json_text.block, make_merged_cases(plan)))
-    tests = render_cases(plan, [*entries, *merged], flows)
+    files = render_cases(plan, [*entries, *merged], flows)
     # The last one of a tool is shown: the first call of a merged tool.
     examples = collect_examples([*entries, *flows, *reversed(merged)]) if plan.skills else {}
-    tests += render_skills(plan, write_skills(plan, examples))
-    prove_contents(tests, plan.package)
-    progress(StageNote(format_count(len(entries), "test case")))
-    return files + tests
+    files += render_skills(plan, write_skills(plan, examples))
+    prove_contents(files, plan.package)
+    return _Tests(files, len(entries), problems)
 
 
 def _render_skeleton_history(render_one: Callable[[Path], FileSet]) -> list[FileSet]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 # `re` compiles and caches these patterns at their first use: that takes a millisecond, and most
@@ -61,6 +62,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]#|~&$])")
 _LINK = re.compile(r"(?i)\b(https?|ftp)(:)(?=//)|\b(www)(\.)")
 
 
+@lru_cache(maxsize=10_000)  # a skill measures its lines before it writes them
 def escape_markdown_line(line: str) -> str:
     """Escape one line of text for a Markdown table cell or list item.
 

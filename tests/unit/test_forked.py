@@ -35,6 +35,40 @@ def test_work_runs_in_a_child_process() -> None:
     assert told_by("with Forked(os.getpid) as work: print(work.result() != here)") == "True"
 
 
+@needs_fork
+def test_a_child_gives_way_to_its_parent_and_shares_with_its_own_children() -> None:
+    script = """
+def work():
+    with Forked(lambda: (os.getpid(), os.nice(0))) as inner:
+        return os.getpid(), os.nice(0), *inner.result()
+with Forked(work) as outer: child, lower, grandchild, same = outer.result()
+print(len({here, child, grandchild}), lower > os.nice(0), same == lower)
+"""
+    assert told_by(script) == "3 True True"
+
+
+@needs_fork
+def test_a_child_that_is_stopped_stops_its_own_children() -> None:
+    script = """
+import time
+reading, writing = os.pipe()
+def wait():
+    os.write(writing, b"%d\\n" % os.getpid())
+    time.sleep(60)
+def work():
+    with Forked(wait, inherited=writing) as inner: inner.result()
+with Forked(work, inherited=writing) as outer:
+    pid = int(os.read(reading, 20))
+time.sleep(0.1)
+try:
+    state = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0]
+except FileNotFoundError:
+    state = "gone"
+print(state in ("Z", "gone"))
+"""
+    assert told_by(script) == "True"
+
+
 def test_inexpensive_work_runs_in_the_parent() -> None:
     with Forked(os.getpid, is_worth_it=False) as work:
         assert work.result() == os.getpid()

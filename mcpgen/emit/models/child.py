@@ -7,12 +7,14 @@ to write files and to connect.
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 
 
 def main() -> None:
     """Generate `TypedDict`s from the definitions."""
+    gc.set_threshold(100_000)  # imports create many objects and no garbage
     request = json.load(sys.stdin)
     # `-I` hides a user's own site-packages; the parent says where the generator lives.
     sys.path.extend(entry for entry in request["path"] if entry not in sys.path)

@@ -75,7 +75,7 @@ def write_json(value: JsonValue) -> tuple[str, ...] | None:
     text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True)
     if len(text) > _MAX_JSON:
         return None
-    if not all(character.isprintable() or character == "\n" for character in text):
+    if not text.replace("\n", "").isprintable():
         text = json.dumps(value, indent=2, sort_keys=True)
     if visible(text)[1] or find_steering_phrases(text, "example"):
         return None

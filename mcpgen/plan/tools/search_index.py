@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
@@ -259,9 +260,15 @@ def _count_words(texts: Counter[str]) -> Counter[str]:
     """Count the words of texts that occur as often as counted."""
     found: Counter[str] = Counter()
     for text, count in texts.items():
-        for word in words(text):
+        for word in _split_result(text):
             found[word] += count
     return found
+
+
+@lru_cache(maxsize=20_000)
+def _split_result(text: str) -> tuple[str, ...]:
+    """Return the words of a text of a result; most texts are in the results of several tools."""
+    return tuple(words(text))
 
 
 def _iterate_argument_words(schema: JsonValue, depth: int = 0) -> Iterator[str]:
