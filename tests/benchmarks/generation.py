@@ -1,4 +1,4 @@
-"""Time and memory of generating: GitHub's API, and documents of 100 to 10,000 operations.
+"""Time and memory of generating: GitHub's API, and documents of 50 to 10,000 operations.
 
 Also how much faster `new` is because openapi-spec-validator runs beside the other work.
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,12 @@ SIZES = (100, 1_000, 10_000)
 VALIDATED_SIZES = (20, 100, 300)
 ROUNDS = 3
 TOLERATED_GROWTH = 1.5  # of the cost of one operation, from the smallest document to the largest
+REQUIRED = (
+    "jinja2", "typer", "openapi_spec_validator", "datamodel_code_generator.parser.jsonschema",
+    "ruff", "copier",
+)  # fmt: skip
+START_ROUNDS = 7
+MOST_OF_IMPORTS = 1.25
 PROPERTIES = 8
 OPERATIONS_A_TAG = 50
 
@@ -180,6 +187,52 @@ def linear(folder: Path, *, models: bool) -> list[dict[str, object]]:
     return rows
 
 
+def start(folder: Path) -> list[dict[str, object]]:
+    """A document of 50 operations, against the imports of the required packages in turns.
+
+    The sum is that of processes which import one package each; another line has the time of a
+    process that imports all of them.
+    """
+    document = folder / "start.json"
+    document.write_text(json.dumps(synthetic(50)))
+    warm = folder / "start-cache"
+    cost(("new", str(document), str(folder / "start"), "--defaults"), warm)
+    labels = {
+        "models": "50 operations",
+        "bare": "50 operations, --no-models",
+        "cached": "50 operations, models and validation cached",
+    }
+    runs: dict[str, list[Cost]] = {name: [] for name in labels}
+    apart: list[float] = []
+    together: list[float] = []
+    for number in range(START_ROUNDS):
+        print(f"measuring 50 operations, round {number + 1} ...", file=sys.stderr)
+        apart.append(sum(map(_import, REQUIRED)))
+        together.append(_import(", ".join(REQUIRED)))
+        for name, found in runs.items():
+            target = folder / f"start-{name}-{number}"
+            flags = ("--no-models",) if name == "bare" else ()
+            cache = warm if name == "cached" else folder / f"{target.name}-cache"
+            found.append(cost(("new", str(document), str(target), "--defaults", *flags), cache))
+    rows = []
+    for name, label in labels.items():
+        median = sorted(runs[name], key=lambda it: it.seconds)[START_ROUNDS // 2]
+        ratio = median.seconds / statistics.median(apart)
+        of_one = median.seconds / statistics.median(together)
+        label += f": {ratio:.2f}x the sum of the imports ({of_one:.2f}x all in one process)"
+        goal = f"{MOST_OF_IMPORTS:g}x the sum"
+        rows.append(_row(label, median, goal, is_reached=ratio <= MOST_OF_IMPORTS))
+    return rows
+
+
+def _import(modules: str) -> float:
+    """Return the seconds of a process that imports modules."""
+    inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    started = time.monotonic()
+    subprocess.run([sys.executable, "-c", f"import {modules}"], env=inherited, check=True)
+    return time.monotonic() - started
+
+
 def validator(folder: Path) -> list[dict[str, object]]:
     """openapi-spec-validator beside the other work, against before it: the median of each."""
     rows = []
@@ -218,13 +271,15 @@ def main() -> None:
     """Print the table, or JSON with `--json`; exit 1 when a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--only", choices=("github", "linear", "validator"), default="")
+    parser.add_argument("--only", choices=("github", "start", "linear", "validator"), default="")
     options = parser.parse_args()
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as folder:
         _compile_modules(Path(folder))
         if options.only in ("", "github"):
             rows += github(Path(folder))
+        if options.only in ("", "start"):
+            rows += start(Path(folder))
         if options.only in ("", "linear"):
             rows += linear(Path(folder), models=False)
         if options.only in ("", "validator"):
