@@ -160,7 +160,9 @@ def _check_names(
             f"unknown security scheme `{name}`",
             at=intent.locate(("sources", str(number), _SECURITY, str(index), name)),
             why=_WHY,
-            help=f"known schemes: {known}" if known else f"declare it under `{_SCHEMES}`",
+            help=f"known schemes: {known}"
+            if known
+            else f"declare it under `{_SCHEMES}`, or remove it here if the API needs no credential",
         )
     if unknown:
         raise RejectedError

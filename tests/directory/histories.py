@@ -209,7 +209,10 @@ class _Server:
             ("generate", target),
         ):
             code, said = self.run(*words)
-            while code and (self._drop_entry(said, step) or self._drop_override(said, step)):
+            while code and any(
+                drop(said, step)
+                for drop in (self._drop_entry, self._drop_override, self._drop_security)
+            ):
                 code, said = self.run(*words)
             if code:
                 step.faults.append(f"{words[0]} gave {code}: {_find_errors(said)}")
@@ -319,6 +322,21 @@ class _Server:
         path.write_text(text, "utf-8")
         self._remember_files()
         self.overridden.discard(gone)
+        return True
+
+    def _drop_security(self, said: str, step: Step) -> bool:
+        """Remove the security of a document that declares its schemes no longer."""
+        if "unknown security scheme" not in said:
+            return False
+        yaml = _make_yaml()
+        entries = yaml.load(self.manifest)
+        dropped = [source.pop("security", None) for source in entries["sources"]]
+        if not any(dropped):
+            return False
+        step.decisions.append("removed the security of the document")
+        with self.manifest.open("w", encoding="utf-8") as file:
+            yaml.dump(entries, file)
+        self._remember_files()
         return True
 
     def _rewrite_override(self, said: str, step: Step) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -315,4 +317,56 @@ workflows:
     assert run(["new", str(tmp_path / "mcpgen.yaml"), str(project), "--defaults", "-q"]) == 0
     [case] = json.loads((project / "tests/generated/workflows.json").read_text())
     assert isinstance(case["result"]["note"], kind)
+    assert run(["test", str(project), "-q"]) == 0
+
+
+def test_inputs_in_the_generated_tests_fit_the_members_of_a_body_that_they_become(
+    tmp_path: Path,
+) -> None:
+    member = {"type": "object", "properties": {"code": {"type": "string", "pattern": "^[A-Z]{3}$"}}}
+    photo = {"type": "object", "properties": {"image": {"type": "string", "format": "binary"}}}
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "Album", "version": "1"},
+        "servers": [{"url": "https://album.example"}],
+        "paths": {
+            path: {
+                "post": {
+                    "operationId": name,
+                    "requestBody": {"content": {media_type: {"schema": schema}}},
+                    "responses": {"204": {"description": "Done."}},
+                }
+            }
+            for path, name, media_type, schema in (
+                ("/photos", "addPhoto", "multipart/form-data", photo),
+                (
+                    "/shelves",
+                    "addShelf",
+                    "application/json",
+                    {"type": "object", "properties": {"place": member}},
+                ),
+            )
+        },
+    }
+    (tmp_path / "openapi.json").write_text(json.dumps(document))
+    project = tmp_path / "album-mcp"
+    assert run(["new", str(tmp_path / "openapi.json"), str(project), "--defaults", "-q"]) == 0
+    with (project / "mcpgen.yaml").open("a") as manifest:
+        manifest.write("""
+workflows:
+  add_both:
+    description: Add a photo and a shelf for it.
+    inputs:
+      type: object
+      required: [image, code]
+      properties: {image: {type: string}, code: {type: string}}
+    steps:
+      - {id: photo, operation: addPhoto, arguments: {image: $inputs.image}}
+      - {id: shelf, operation: addShelf, arguments: {place: {code: $inputs.code}}}
+    output: {done: true}
+""")
+    assert run(["generate", str(project), "-q"]) == 0
+    [case] = json.loads((project / "tests/generated/workflows.json").read_text())
+    assert re.fullmatch("[A-Z]{3}", case["arguments"]["code"])
+    assert b64decode(case["arguments"]["image"], validate=True)
     assert run(["test", str(project), "-q"]) == 0

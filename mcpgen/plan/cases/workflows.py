@@ -33,6 +33,7 @@ from mcpgen.ir.workflow import (
     Truth,
     Value,
 )
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import CannotSampleError, Which, make_samples
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.jsonschema.values import compare, value_at, without_absent
@@ -239,6 +240,7 @@ class _Making:
     def __init__(self, plan: ServerPlan) -> None:
         self._tools = {tool.name: tool for tool in plan.tools}
         self._sent, self._answered = make_samples(plan.api.schemas)
+        self._shapes = Shapes(plan.api.schemas, "request")
         self._settings = SettingSamples(CaseContext.of(plan), self._sent)
 
     def entry(self, workflow: WorkflowPlan) -> JsonObject:
@@ -370,12 +372,22 @@ class _Making:
         return found
 
     def _iterate_uses(self, workflow: WorkflowPlan) -> Iterator[tuple[str, JsonSchema]]:
-        """Yield the inputs that are passed as arguments unchanged, with the schemas of these."""
+        """Yield the inputs that are passed unchanged, with the schemas of what they become."""
         for step in workflow.steps:
             schemas = {item.name: item.schema for item in self._tools[step.tool].arguments}
-            for name, value in step.arguments.members:
-                if isinstance(value, InputValue) and not value.pointer and name in schemas:
-                    yield value.name, schemas[name]
+            yield from self._iterate_passed(step.arguments, schemas)
+
+    def _iterate_passed(
+        self, value: ObjectOf, schemas: Mapping[str, JsonSchema]
+    ) -> Iterator[tuple[str, JsonSchema]]:
+        """Yield the inputs that are members of an object or of objects in it."""
+        for name, member in value.members:
+            match member:
+                case InputValue(pointer="") if name in schemas:
+                    yield member.name, schemas[name]
+                case ObjectOf() if name in schemas:
+                    keywords = self._shapes.of(schemas[name]).keywords
+                    yield from self._iterate_passed(member, keywords.get("properties", {}))
 
     def _build_step_request(self, step: StepPlan, arguments: JsonObject) -> JsonObject:
         tool = self._tools[step.tool]
