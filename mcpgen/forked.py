@@ -24,6 +24,7 @@ _pauses: list[Pause] = []
 _MOST_SECONDS_TO_END = 0.5
 _NICENESS = 5  # the parent waits for its own work longer than for one child
 _is_child = False
+_is_forbidden = False
 
 
 class Forked(Generic[T]):
@@ -174,9 +175,15 @@ def pause_at_forks(pause: Pause) -> Iterator[None]:
         _pauses.remove(pause)
 
 
+def forbid_forks() -> None:
+    """Do all work in this process, one of several that have work for all cores."""
+    global _is_forbidden  # noqa: PLW0603  (of this process alone)
+    _is_forbidden = True
+
+
 def _may_fork() -> bool:
     """Whether there is a second core, and no other thread that may hold a lock."""
-    if sys.platform != "linux" or len(os.sched_getaffinity(0)) == 1:
+    if _is_forbidden or sys.platform != "linux" or len(os.sched_getaffinity(0)) == 1:
         return False
     # The kernel lists a thread for a moment after it was joined.
     deadline = time.monotonic() + (_MOST_SECONDS_TO_END if _pauses else 0)

@@ -15,6 +15,7 @@ from mcpgen.factory.review.model import Review
 from mcpgen.factory.workspace.members import Server
 from mcpgen.factory.workspace.processes import context
 from mcpgen.factory.workspace.shards import measure_work
+from mcpgen.forked import forbid_forks
 from mcpgen.pipeline.commands.changelog import ChangelogReport
 from mcpgen.pipeline.options import Outcome, Progress
 from mcpgen.pipeline.project.disk import is_system_fault, report_system_fault
@@ -69,7 +70,7 @@ def _run_pool(
     task: Task, servers: Sequence[Server], processes: int, note: Callable[[ServerResult], None]
 ) -> None:
     """Run in a process pool; return early if one of the processes dies."""
-    with ProcessPoolExecutor(processes, mp_context=context()) as pool:
+    with ProcessPoolExecutor(processes, context(), initializer=forbid_forks) as pool:
         waiting: list[Future[ServerResult]] = [
             pool.submit(_attempt, task, each) for each in sort_longest_first(servers)
         ]

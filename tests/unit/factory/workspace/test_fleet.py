@@ -9,6 +9,7 @@ import pytest
 
 from mcpgen.factory.workspace.fleet import ServerResult, run_fleet, sort_longest_first
 from mcpgen.factory.workspace.members import Server
+from mcpgen.forked import Forked
 from mcpgen.pipeline.options import Outcome
 
 SERVERS = [Server(name, Path(name)) for name in ("ant", "bee", "cat", "dog")]
@@ -28,6 +29,12 @@ def die_for_bee(server: Server) -> ServerResult:
     if server.path == "bee":
         os._exit(9)
     return ServerResult(server.path, Outcome.DONE, "done")
+
+
+def say_whether_forked(server: Server) -> ServerResult:
+    with Forked(os.getpid) as work:
+        is_forked = work.result() != os.getpid()
+    return ServerResult(server.path, Outcome.DONE, str(is_forked))
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -50,6 +57,11 @@ def test_a_process_that_dies_does_not_affect_the_others() -> None:
     results = run_fleet(die_for_bee, SERVERS, 2, lambda _: None)
     assert [each.outcome for each in results] == ["done", "bug", "done", "done"]
     assert "its process died" in results[1].problems[0].message
+
+
+def test_processes_that_share_the_cores_do_not_fork() -> None:
+    results = run_fleet(say_whether_forked, SERVERS, 2, lambda _: None)
+    assert [each.summary for each in results] == ["False"] * 4
 
 
 def test_the_largest_servers_are_started_first(tmp_path: Path) -> None:
