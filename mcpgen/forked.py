@@ -101,21 +101,13 @@ class Forked(Generic[T]):
             # On SIGTERM from the parent, the child removes its temporary folders.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, signal.default_int_handler)
-            self._lower_priority()
+            _give_way()
             _close_all_but({writing} if inherited is None else {writing, inherited})
             answer = pickle.dumps(self._work(), pickle.HIGHEST_PROTOCOL)
             with os.fdopen(writing, "wb") as out:
                 out.write(answer)
         finally:
             os._exit(0)
-
-    @staticmethod
-    def _lower_priority() -> None:
-        """Give way to the parent; a child that forks waits for its children and itself alike."""
-        global _is_child  # noqa: PLW0603  (of this process alone)
-        if not _is_child:
-            os.nice(_NICENESS)
-        _is_child = True
 
 
 class ForkedAhead(Generic[T]):
@@ -173,6 +165,14 @@ def pause_at_forks(pause: Pause) -> Iterator[None]:
         yield
     finally:
         _pauses.remove(pause)
+
+
+def _give_way() -> None:
+    """Lower the priority of a child; its own children keep that of the child."""
+    global _is_child  # noqa: PLW0603  (of this process alone)
+    if not _is_child:
+        os.nice(_NICENESS)
+    _is_child = True
 
 
 def forbid_forks() -> None:

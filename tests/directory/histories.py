@@ -58,7 +58,7 @@ _GONE_OVERRIDE = re.compile(
 )
 _OTHER_ARGUMENTS = re.compile(
     r"^error\[handler-broken\].*\n  --> (?P<path>[^:]+):(?P<line>\d+):.*\n"
-    r"(?:.*\n)+?.* must take ",
+    r"(?:.*\n)+?.* (?:must take |cannot be imported)",
     re.MULTILINE,
 )
 _SIMPLE = frozenset({"string", "integer", "number", "boolean"})
@@ -340,7 +340,10 @@ class _Server:
         return True
 
     def _rewrite_override(self, said: str, step: Step) -> bool:
-        """Write an override anew whose operation has other arguments, as its owner would."""
+        """Write an override anew whose operation has other arguments or types, as its owner would.
+
+        A type that is gone is an error of its import, and the module has one override.
+        """
         found = _OTHER_ARGUMENTS.search(said)
         if not found:
             return False
@@ -394,12 +397,12 @@ def _find_errors(said: str) -> str:
 
 
 def _find_overridden(text: str, line: int) -> str:
-    """Return the operation that the decorator at a line of a module names."""
+    """Return the operation that the decorator at a line of a module names, or after the line."""
     for node in ast.parse(text).body:
         for decorator in node.decorator_list if isinstance(node, ast.AsyncFunctionDef) else ():
-            if decorator.lineno == line and isinstance(decorator, ast.Call):
+            if decorator.lineno >= line and isinstance(decorator, ast.Call):
                 return str(ast.literal_eval(decorator.args[0]))
-    raise LookupError(f"no override at line {line}")
+    raise LookupError(f"no override from line {line} on")
 
 
 def _remove_function(text: str, operation: str) -> str:

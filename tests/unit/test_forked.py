@@ -50,7 +50,7 @@ print(len({here, child, grandchild}), lower > os.nice(0), same == lower)
 @needs_fork
 def test_a_child_that_is_stopped_stops_its_own_children() -> None:
     script = """
-import time
+import pathlib, time
 reading, writing = os.pipe()
 def wait():
     os.write(writing, b"%d\\n" % os.getpid())
@@ -61,7 +61,7 @@ with Forked(work, inherited=writing) as outer:
     pid = int(os.read(reading, 20))
 time.sleep(0.1)
 try:
-    state = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0]
+    state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 except FileNotFoundError:
     state = "gone"
 print(state in ("Z", "gone"))
@@ -158,7 +158,7 @@ def test_a_stopped_child_removes_its_temporary_folder(tmp_path: Path) -> None:
 import glob, tempfile
 def work():
     with tempfile.TemporaryDirectory(dir={str(tmp_path)!r}) as folder:
-        open(folder + "/in use", "w").close()
+        os.mkdir(folder + "/in use")
         signal.pause()
 with Forked(work):
     while not glob.glob({str(tmp_path)!r} + "/*/in use"): pass

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 _LEAST_TESTS = 700  # of a part: the start of a process takes as long as some 400 tests
 _MOST_PARTS = 4  # each one collects all tests
-_TESTS_OF_SERVER = 0.12  # their time in that of all calls; the search calls each tool once
+_TIME_OF_OTHERS = 0.12  # of that of all calls; most of it is one call of each tool by the search
 _MODULE = "tests/generated/test_tools.py"
 _CALLS = "test_call"
 _CASES = "tests/generated/cases.json"
@@ -37,7 +37,7 @@ def divide_tests(target: Path, processes: int) -> list[Part]:
     number = min(processes, _MOST_PARTS, total // _LEAST_TESTS)
     if number < 2:
         return [Part()]
-    share = total * (1 + _TESTS_OF_SERVER) / number
+    share = total * (1 + _TIME_OF_OTHERS) / number
     tools: list[set[str]] = [set() for _ in range(number)]
     seen = 0
     for tool, weight in weights.items():
