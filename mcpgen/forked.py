@@ -89,8 +89,11 @@ class Forked(Generic[T]):
 
     def _start(self, inherited: int | None) -> None:
         reading, writing = os.pipe()
+        # Python drops a signal that reaches the child before `os.fork` returns there.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         self._pid = os.fork()
         if self._pid:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             os.close(writing)
             self._answer = os.fdopen(reading, "rb")
             atexit.register(self.stop)
@@ -101,6 +104,7 @@ class Forked(Generic[T]):
             # On SIGTERM from the parent, the child removes its temporary folders.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, signal.default_int_handler)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             _give_way()
             _close_all_but({writing} if inherited is None else {writing, inherited})
             answer = pickle.dumps(self._work(), pickle.HIGHEST_PROTOCOL)
