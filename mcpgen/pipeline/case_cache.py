@@ -29,9 +29,9 @@ _Blocks = dict[str, bytes]
 
 
 class MadeCases(Struct):
-    """The test cases of some tools: an entry of `cases.json` for each, as JSON."""
+    """The entries of `cases.json` for some tools."""
 
-    blocks: list[bytes]  # in the order of the tools
+    blocks: list[bytes]  # one entry each, as JSON, in the order of the tools
     keys: list[str]  # of the cache; "" for one that depends on other tools
     problems: Problems  # that name tools without a sample
 

@@ -207,8 +207,8 @@ def start(folder: Path) -> list[dict[str, object]]:
     together: list[float] = []
     for number in range(START_ROUNDS):
         print(f"measuring 50 operations, round {number + 1} ...", file=sys.stderr)
-        apart.append(sum(map(_import, REQUIRED)))
-        together.append(_import(", ".join(REQUIRED)))
+        apart.append(sum(_import(module, warm) for module in REQUIRED))
+        together.append(_import(", ".join(REQUIRED), warm))
         for name, found in runs.items():
             target = folder / f"start-{name}-{number}"
             flags = ("--no-models",) if name == "bare" else ()
@@ -225,12 +225,9 @@ def start(folder: Path) -> list[dict[str, object]]:
     return rows
 
 
-def _import(modules: str) -> float:
+def _import(modules: str, cache: Path) -> float:
     """Return the seconds of a process that imports modules."""
-    inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    started = time.monotonic()
-    subprocess.run([sys.executable, "-c", f"import {modules}"], env=inherited, check=True)
-    return time.monotonic() - started
+    return cost((), cache, program=("-c", f"import {modules}")).seconds
 
 
 def validator(folder: Path) -> list[dict[str, object]]:

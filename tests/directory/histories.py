@@ -56,7 +56,7 @@ _GONE_OVERRIDE = re.compile(
     r"  --> (?P<path>[^:]+):",
     re.MULTILINE,
 )
-_OTHER_ARGUMENTS = re.compile(
+_UNFIT_OVERRIDE = re.compile(
     r"^error\[handler-broken\].*\n  --> (?P<path>[^:]+):(?P<line>\d+):.*\n"
     r"(?:.*\n)+?.* (?:must take |cannot be imported)",
     re.MULTILINE,
@@ -297,17 +297,14 @@ class _Server:
 
     def _drop_entry(self, said: str, step: Step) -> bool:
         """Remove the entry of an operation that is gone, as its owner would."""
-        yaml = _make_yaml()
-        entries = yaml.load(self.manifest)
+        entries = _make_yaml().load(self.manifest)
         for section in ("operations", "workflows"):
             for name, entry in list((entries.get(section) or {}).items()):
                 used = [name, *(each.get("operation") for each in entry.get("steps", ()))]
                 if any(word and f"`{word}`" in said for word in used):
                     step.decisions.append(f"removed {section}.{name}: {said[:300]}")
                     del entries[section][name]
-                    with self.manifest.open("w", encoding="utf-8") as file:
-                        yaml.dump(entries, file)
-                    self._remember_files()
+                    self._write_manifest(entries)
                     return True
         return False
 
@@ -328,23 +325,26 @@ class _Server:
         """Remove the security of a document that declares its schemes no longer."""
         if "unknown security scheme" not in said:
             return False
-        yaml = _make_yaml()
-        entries = yaml.load(self.manifest)
+        entries = _make_yaml().load(self.manifest)
         dropped = [source.pop("security", None) for source in entries["sources"]]
         if not any(dropped):
             return False
         step.decisions.append("removed the security of the document")
-        with self.manifest.open("w", encoding="utf-8") as file:
-            yaml.dump(entries, file)
-        self._remember_files()
+        self._write_manifest(entries)
         return True
+
+    def _write_manifest(self, entries: Mapping[str, Any]) -> None:
+        """Write the manifest as its owner left it."""
+        with self.manifest.open("w", encoding="utf-8") as file:
+            _make_yaml().dump(entries, file)
+        self._remember_files()
 
     def _rewrite_override(self, said: str, step: Step) -> bool:
         """Write an override anew whose operation has other arguments or types, as its owner would.
 
         A type that is gone is an error of its import, and the module has one override.
         """
-        found = _OTHER_ARGUMENTS.search(said)
+        found = _UNFIT_OVERRIDE.search(said)
         if not found:
             return False
         path = self.target / found["path"]

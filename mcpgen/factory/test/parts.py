@@ -7,7 +7,6 @@ import tomllib
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
 _LEAST_TESTS = 700  # of a part: the start of a process takes as long as some 400 tests
 _MOST_PARTS = 4  # each one collects all tests
@@ -19,24 +18,19 @@ _CONFIGURATIONS = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "
 _HARMLESS_OPTIONS = frozenset({"-ra", "--import-mode=importlib"})
 
 
-class Part(Struct, frozen=True):
-    """The tests that one process runs."""
-
-    options: tuple[str, ...] = ()  # of pytest; without any, it runs all
-
-
-def divide_tests(target: Path, processes: int) -> list[Part]:
+def divide_tests(target: Path, processes: int) -> list[tuple[str, ...]]:
     """Divide the tests of the server at `target` into at most `processes` parts.
 
-    The calls of the generated tests are divided by tools, in their order; the last part has all
+    Each part is the options with which pytest runs it; there are none if it has all tests. The
+    calls of the generated tests are divided by tools, in their order; the last part has all
     other tests as well. There is one part if the tests are few, or if the user has configured
     pytest, since fixtures and plugins may not bear several processes.
     """
-    weights = _weigh_tools(target) if processes > 1 and not _is_configured(target) else {}
+    weights = _weigh_tools(target) if processes > 1 and not _has_configuration(target) else {}
     total = sum(weights.values())
     number = min(processes, _MOST_PARTS, total // _LEAST_TESTS)
     if number < 2:
-        return [Part()]
+        return [()]
     share = total * (1 + _TIME_OF_OTHERS) / number
     tools: list[set[str]] = [set() for _ in range(number)]
     seen = 0
@@ -45,7 +39,7 @@ def divide_tests(target: Path, processes: int) -> list[Part]:
         seen += weight
     calls = (_MODULE, "-k", _CALLS)
     return [
-        Part((*(calls if chosen is not tools[-1] else ()), *_leave_out(weights.keys() - chosen)))
+        (*(calls if chosen is not tools[-1] else ()), *_leave_out(weights.keys() - chosen))
         for chosen in tools
     ]
 
@@ -69,7 +63,7 @@ def _weigh_tools(target: Path) -> dict[str, int]:
     return weights
 
 
-def _is_configured(target: Path) -> bool:
+def _has_configuration(target: Path) -> bool:
     """Whether pytest has a configuration here that the generated project does not have."""
     if "PYTEST_ADDOPTS" in os.environ or any((target / name).exists() for name in _CONFIGURATIONS):
         return True

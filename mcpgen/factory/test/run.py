@@ -1,4 +1,4 @@
-"""Execution of a server's own tests with pytest, in processes of their own."""
+"""Run of a server's own tests by pytest, in one or more child processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from mcpgen.contract.extras import MODULE_OF_EXTRA
 from mcpgen.factory.junit import Group, join_reports
 from mcpgen.factory.packages import find_package
-from mcpgen.factory.test.parts import Part, divide_tests
+from mcpgen.factory.test.parts import divide_tests
 from mcpgen.factory.test.results import SuiteResult, read_report
 
 Selection = Callable[[Iterable[str]], bool]
@@ -186,8 +186,7 @@ def run_suite(
     """
     if junit is not None:
         junit.unlink(missing_ok=True)  # from an earlier run
-    parts = [Part(("-k", select))] if select else divide_tests(target, processes)
-    parts = [Part(("-k", select))] if select else divide_tests(target, processes)
+    parts = [("-k", select)] if select else divide_tests(target, processes)
     with tempfile.TemporaryDirectory() as folder:
         runs = [_Run(Path(folder, str(number)), part) for number, part in enumerate(parts)]
         codes = _run_pytest(target, runs, seconds)
@@ -212,10 +211,10 @@ def run_suite(
 
 
 class _Run(Struct, frozen=True):
-    """A run of a part of the tests, and the stem of its files."""
+    """A run of a part of the tests."""
 
-    stem: Path
-    part: Part
+    stem: Path  # of its files: the report, the options, and without a suffix the output
+    options: tuple[str, ...]  # of pytest
 
     @property
     def report(self) -> Path:
@@ -225,7 +224,7 @@ class _Run(Struct, frozen=True):
     def start(self, target: Path) -> subprocess.Popen[bytes]:
         """Start pytest."""
         options = self.stem.with_suffix(".txt")  # they can be too many for a command line
-        options.write_text("\n".join(self.part.options), encoding="utf-8")
+        options.write_text("\n".join(self.options), encoding="utf-8")
         with self.stem.open("wb") as output:
             return subprocess.Popen(  # noqa: S603  (the interpreter, and words of our own)
                 [
@@ -245,7 +244,7 @@ class _Run(Struct, frozen=True):
 
 
 def _run_pytest(target: Path, runs: Sequence[_Run], seconds: float) -> set[int] | None:
-    """Run all parts at the same time; return their exit codes, or None after `seconds`."""
+    """Run all parts at the same time; return their exit codes, or None if the time ran out."""
     ends = monotonic() + seconds
     with ExitStack() as stack:
         started: list[subprocess.Popen[bytes]] = []

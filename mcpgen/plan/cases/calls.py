@@ -35,7 +35,7 @@ from mcpgen.text.media_types import essence_of
 
 
 class CaseVariable(Struct, frozen=True):
-    """An environment variable, without the members that no test case depends on."""
+    """The members of an `EnvironmentVariable` that decide about test cases."""
 
     name: str
     scheme: str

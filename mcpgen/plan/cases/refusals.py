@@ -405,9 +405,8 @@ class Refusals:
             if left_out := call.leave_out(tool, smallest):
                 entry["without"] = left_out
             # The error of a choice tells of its closest alternative, which may be another one.
-            is_of_body = rule.choice_at == "" or not path
-            says = _WHOLE_BODY if is_of_body else json_pointer(path[:1])
-            yield rule.priority, {**entry, "says": says}
+            member = "" if rule.choice_at == "" else json_pointer(path[:1])
+            yield rule.priority, {**entry, "says": member or _WHOLE_BODY}
 
     def _find_breaking_values(
         self, tool: ToolPlan, given: _Given

@@ -375,9 +375,9 @@ class _Making:
         """Yield the inputs that are passed unchanged, with the schemas of what they become."""
         for step in workflow.steps:
             schemas = {item.name: item.schema for item in self._tools[step.tool].arguments}
-            yield from self._iterate_passed(step.arguments, schemas)
+            yield from self._iterate_inputs(step.arguments, schemas)
 
-    def _iterate_passed(
+    def _iterate_inputs(
         self, value: ObjectOf, schemas: Mapping[str, JsonSchema]
     ) -> Iterator[tuple[str, JsonSchema]]:
         """Yield the inputs that are members of an object or of objects in it."""
@@ -387,7 +387,7 @@ class _Making:
                     yield member.name, schemas[name]
                 case ObjectOf() if name in schemas:
                     keywords = self._shapes.of(schemas[name]).keywords
-                    yield from self._iterate_passed(member, keywords.get("properties", {}))
+                    yield from self._iterate_inputs(member, keywords.get("properties", {}))
 
     def _build_step_request(self, step: StepPlan, arguments: JsonObject) -> JsonObject:
         tool = self._tools[step.tool]

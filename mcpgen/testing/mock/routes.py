@@ -91,7 +91,7 @@ class _Segment:
     literals: tuple[str, ...] = ()  # after each parameter
 
     def iterate_ways(self, text: str) -> Iterator[tuple[str, ...]]:
-        """Yield each way to divide a text among the parameters; nothing for a single parameter."""
+        """Yield the values that several parameters can have if the segment is `text`."""
         if len(self.names) > 1:
             yield from _iterate_ways(text.removeprefix(self.literal), self.literals)
 

@@ -19,11 +19,11 @@ MAX_BYTES: Final = 2048  # of a head that is kept
 
 
 class LatestHead:
-    """A parser of the request heads of one connection, which reuses the lines of the latest head.
+    """A parser of request heads that parses only the lines that the latest head did not have.
 
-    It accepts and rejects what `parse_request` does, with the same result. Only the lines that have
-    changed are parsed, if nothing but `fields` and the length of the body
-    depends on them: requests of one client often differ in a length, a token, an id or a trace.
+    Each connection has its own, since the requests of one client often differ in a length, a token,
+    an id or a trace. It accepts and rejects what `parse_request` does, with the same result. A line
+    that affects more than `fields` and the length of the body has the whole head parsed.
     """
 
     __slots__ = ("_head", "_lines", "_parsed")

@@ -50,7 +50,10 @@ class RequestHead:
         )
 
     def replace_fields(self, fields: dict[bytes, bytes]) -> RequestHead:
-        """Return a copy with other values of fields that affect nothing else in it."""
+        """Return a copy with other `fields`.
+
+        Those for which `affects_more_than_fields` is true must have the values that they have here.
+        """
         head = RequestHead.__new__(RequestHead)
         head.method = self.method
         head.path = self.path

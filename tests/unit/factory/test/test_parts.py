@@ -38,12 +38,12 @@ def test_each_tool_is_in_one_part_and_all_else_in_the_last(tmp_path: Path) -> No
     divided = divide_tests(write_project(tmp_path, calls), 3)
 
     assert len(divided) == 3
-    assert [part.options[:3] == (MODULE, "-k", "test_call") for part in divided] == [
+    assert [options[:3] == (MODULE, "-k", "test_call") for options in divided] == [
         True,
         True,
         False,
     ]
-    run = [calls.keys() - left_out(part.options) for part in divided]
+    run = [calls.keys() - left_out(options) for options in divided]
     assert sorted(tool for tools in run for tool in tools) == sorted(calls)
     first, second, last = [sum(calls[tool] for tool in tools) for tools in run]
     assert abs(first - second) < 0.1 * first
@@ -52,7 +52,7 @@ def test_each_tool_is_in_one_part_and_all_else_in_the_last(tmp_path: Path) -> No
 
 def test_few_tests_are_one_part(tmp_path: Path) -> None:
     project = write_project(tmp_path, {"one": 600, "two": 600})
-    assert [part.options for part in divide_tests(project, 8)] == [()]
+    assert divide_tests(project, 8) == [()]
 
 
 def add_addopts(project: Path) -> None:
