@@ -135,7 +135,7 @@ def test_generated_tests_are_counted_without_pytest(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    "projects games channels addons languages aliases pages streams committees disks rules"
+    "projects games channels addons languages aliases pages streams committees nodes disks rules"
     " items".split(),
 )
 def test_what_documents_of_the_directory_have(name: str, tmp_path: Path) -> None:

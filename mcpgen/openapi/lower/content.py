@@ -37,6 +37,20 @@ _Lowered = tuple[
 ]  # of a response: description, content, headers, links
 
 
+def drop_impossible(
+    content: tuple[MediaType, ...], status: str, pointer: str, source: Source
+) -> tuple[MediaType, ...]:
+    """Return the content that responses with this status can have; warn if the document has more.
+
+    Responses with 204 and 205 have none (RFC 9110, sections 15.3.5 and 15.3.6).
+    """
+    if not content or status not in {"204", "205"}:
+        return content
+    message = f"a response with status {status} has no content; its content was dropped"
+    source.warn("status-code", message, pointer)
+    return ()
+
+
 class ContentLowering:
     """Lowering of request bodies and responses; shared ones are cached by pointer."""
 
@@ -113,7 +127,7 @@ class ContentLowering:
         return Response(
             status=status,
             description=description,
-            content=content,
+            content=drop_impossible(content, status, found.pointer, self._source),
             at=self._source.at(found.pointer),
             headers=headers,
             links=links,

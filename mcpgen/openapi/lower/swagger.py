@@ -7,6 +7,7 @@ from msgspec import Struct
 from mcpgen.diagnostics import OperationRefusedError
 from mcpgen.ir.api import Encoding, MediaType, Parameter, RequestBody, Response, Server
 from mcpgen.jsonschema.types import JsonObject
+from mcpgen.openapi.lower.content import drop_impossible
 from mcpgen.openapi.lower.nodes import Node, Source, object_of
 from mcpgen.openapi.lower.parameters import check_header, check_name, credential_header, merge
 from mcpgen.openapi.lower.schema import SchemaLowering
@@ -212,11 +213,12 @@ class Exchange(Struct):
                 )
                 continue
             found = self.source.try_follow(declared) or Node({}, declared.pointer)
+            content = self._response_content(found)
             responses.append(
                 Response(
                     status=status,
                     description=found.text("description"),
-                    content=self._response_content(found),
+                    content=drop_impossible(content, status, found.pointer, self.source),
                     at=self.source.at(found.pointer),
                     headers=tuple(self._headers(found.child("headers"))),
                 )

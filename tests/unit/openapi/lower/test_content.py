@@ -91,6 +91,18 @@ def test_responses_are_sorted_and_invalid_statuses_dropped(make: Any) -> None:
     assert len(found.found("status-code")) == 1
 
 
+@pytest.mark.parametrize("status", ["204", "205"])
+def test_content_that_a_status_cannot_have_is_dropped(make: Any, status: str) -> None:
+    content = {"application/json": {"schema": {"type": "array", "items": {}}}}
+    pets = {"description": "Pets.", "content": content}
+    shared = {"components": {"responses": {"Pets": pets}}}
+    used = {"$ref": "#/components/responses/Pets"}
+    found = make(make.document({"responses": {"200": used, status: used}}, **shared))
+    assert [len(item.content) for item in found.api.operations[0].responses] == [1, 0]
+    [problem] = found.found("status-code")
+    assert f"status {status} has no content" in problem.message
+
+
 def test_encodings_are_read(make: Any) -> None:
     media_type = {
         "schema": {"type": "object"},

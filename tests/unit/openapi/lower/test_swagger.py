@@ -166,3 +166,9 @@ def test_security_definitions_are_converted_to_openapi_3(make: Any) -> None:
     assert machine.flows == {
         "clientCredentials": {"scopes": {"read": "Read"}, "tokenUrl": "https://id.example/token"}
     }
+
+
+def test_a_schema_at_status_204_is_no_content(make: Any) -> None:
+    responses = {"200": {"schema": {"type": "array"}}, "204": {"schema": {"type": "array"}}}
+    lowered = only(make, {"responses": responses})
+    assert [(it.status, len(it.content)) for it in lowered.responses] == [("200", 1), ("204", 0)]
