@@ -86,29 +86,35 @@ def _remove_oldest(folder: Path, max_bytes: int) -> None:
                 path.unlink(missing_ok=True)
 
 
-def make_tool_cases(plan: ServerPlan, tools: Sequence[ToolPlan], cache: CaseCache) -> MadeCases:
-    """Make the test cases of some tools, except those that the cache has.
+class ToolCases:
+    """Makes the test cases of the tools of one server, except those that the cache has.
 
     The cache decides nothing but the time: a tool whose entry depends on the tools before it, since
     they share bounds on the time of a search, is made again in each run.
     """
-    context, schemas = CaseContext.of(plan), plan.api.schemas
-    making = CaseMaking(context, schemas)
-    keys = CaseKeys(context, schemas, _describe_code())
-    known = cache.read()
-    made = MadeCases([], [], Problems())
-    for tool in map(prepare_tool, tools):
-        key = keys.of(tool)
-        block = known.get(key)
-        if block is None:
-            entry, is_reproducible = making.make_entry_to_cache(tool)
-            block = json_text.block(entry)
-            key = key if is_reproducible else ""
-        made.blocks.append(block)
-        made.keys.append(key)
-        if b'"untested"' in block:
-            note_missing_samples(tool, msgspec.json.decode(block), made.problems)
-    return made
+
+    def __init__(self, plan: ServerPlan, cache: CaseCache) -> None:
+        """Read the cache, and prepare what all tools share."""
+        self._context, self._schemas = CaseContext.of(plan), plan.api.schemas
+        self._keys = CaseKeys(self._context, self._schemas, _describe_code())
+        self._known = cache.read()
+
+    def make(self, tools: Sequence[ToolPlan]) -> MadeCases:
+        """Return the cases of some tools, which share bounds with no others."""
+        making = CaseMaking(self._context, self._schemas)
+        made = MadeCases([], [], Problems())
+        for tool in map(prepare_tool, tools):
+            key = self._keys.of(tool)
+            block = self._known.get(key)
+            if block is None:
+                entry, is_reproducible = making.make_entry_to_cache(tool)
+                block = json_text.block(entry)
+                key = key if is_reproducible else ""
+            made.blocks.append(block)
+            made.keys.append(key)
+            if b'"untested"' in block:
+                note_missing_samples(tool, msgspec.json.decode(block), made.problems)
+        return made
 
 
 @functools.cache

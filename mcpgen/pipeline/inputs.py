@@ -95,3 +95,4 @@ class Project(Struct, frozen=True):
     inputs: InputFiles
     credentials: tuple[HiddenCredential, ...] = ()  # as in `PlannedProject`
     found: tuple[FoundDocument, ...] = ()
+    first_tasks: FileSet = ()  # of `evals/`, for a new project alone

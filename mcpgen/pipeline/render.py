@@ -24,19 +24,21 @@ from mcpgen.ir.first_steps import FirstSteps
 from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE
 from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
-from mcpgen.pipeline.case_cache import CaseCache, make_tool_cases
+from mcpgen.pipeline.case_cache import CaseCache, ToolCases
 from mcpgen.pipeline.inputs import FirstManifest, Inputs, PlannedProject, Project
 from mcpgen.pipeline.manifest_schema import render_manifest_schema
 from mcpgen.pipeline.options import Progress, StageNote
 from mcpgen.pipeline.parse import pause_garbage_collection
 from mcpgen.pipeline.user_cache import user_cache
 from mcpgen.plan.cases import make_merged_cases, make_workflow_cases
+from mcpgen.plan.evals.first_tasks import make_first_tasks
 from mcpgen.plan.proposals.propose import add_proposals
 from mcpgen.plan.skills.examples import collect_examples
 from mcpgen.plan.skills.skills import write_skills
 from mcpgen.plan.tools.first_steps import first_steps
 from mcpgen.plan.tools.search_index import make_index
 from mcpgen.render import json_text
+from mcpgen.render.eval_tasks import render_eval_tasks
 from mcpgen.render.package import render, render_calls, render_cases, render_index
 from mcpgen.render.skeleton_facts import skeleton_facts
 from mcpgen.render.skill_files import render_skills
@@ -61,26 +63,32 @@ def render_project(
     Raises:
         RejectedError: an answer is invalid, or the models cannot be generated.
     """
-    plan, answers = planned.plan, inputs.answers
+    plan = planned.plan
     progress("render")
-    skeleton = functools.partial(
-        render_skeleton,
-        package=plan.package,
-        facts=_describe_project(planned, inputs),
-        answers={**answers, "name": plan.name},
+    cache = inputs.options.cache or user_cache()
+    is_large = len(plan.tools) >= _MIN_TOOLS_TO_FORK
+    render_tests = functools.partial(
+        _render_tests, plan, CaseCache(cache, inputs.folder), is_large=is_large
     )
-    contents = planned.files.documents_by_path
-    if inputs.manifest.schema_file == MANIFEST_SCHEMA_FILE:
-        contents[MANIFEST_SCHEMA_FILE] = render_manifest_schema()
-    files = tuple(PlannedFile(path, text, Owner.GENERATED) for path, text in contents.items())
-    prove_contents(files, plan.package)
-    if answers.get("vendor_runtime") == "yes":
-        files += (make_runtime_wheel(),)
     try:
-        child.begin(functools.partial(skeleton, template_root() / "skeleton"))
-        cache = inputs.options.cache or user_cache()
-        cases = CaseCache(cache, inputs.folder)
-        files += _render_package(plan, child, cache / "models", cases, problems, progress)
+        with (
+            Forked(render_tests, is_worth_it=is_large) as tests,
+            ModelRun(plan, cache / "models") as models,
+        ):
+            skeleton = functools.partial(
+                render_skeleton,
+                package=plan.package,
+                facts=_describe_project(planned, inputs),
+                answers={**inputs.answers, "name": plan.name},
+            )
+            child.begin(functools.partial(skeleton, template_root() / "skeleton"))
+            # Without a fork, they are made while the other children import their packages.
+            made = None if tests.is_running else tests.result()
+            files = _collect_inputs(planned, inputs)
+            files += _render_package(plan, child, models, progress)
+            first_tasks = () if inputs.lock.mcpgen else render_first_tasks(plan)  # of a new project
+            progress("tests")
+            made = made or tests.result()
     except AnswerRefusedError as error:
         problems.error("answer", str(error), help="pass answers with --data KEY=VALUE")
         raise RejectedError from None
@@ -92,6 +100,9 @@ def render_project(
             help="use `--no-models`, and report this document as a bug",
         )
         raise RejectedError from None
+    problems.extend(made.problems)
+    progress(StageNote(format_count(made.tools, "test case")))
+    files += made.files
     prove_paths(files)
     problems.join()  # before anything is written
     files = tuple(sorted(files, key=lambda file: file.path))
@@ -102,7 +113,19 @@ def render_project(
         planned.files,
         planned.credentials,
         planned.found,
+        first_tasks,
     )
+
+
+def _collect_inputs(planned: PlannedProject, inputs: Inputs) -> FileSet:
+    """Return the files that are copied into a project."""
+    contents = planned.files.documents_by_path
+    if inputs.manifest.schema_file == MANIFEST_SCHEMA_FILE:
+        contents[MANIFEST_SCHEMA_FILE] = render_manifest_schema()
+    files = tuple(PlannedFile(path, text, Owner.GENERATED) for path, text in contents.items())
+    prove_contents(files, planned.plan.package)
+    vendors_runtime = inputs.answers.get("vendor_runtime") == "yes"
+    return (*files, make_runtime_wheel()) if vendors_runtime else files
 
 
 def _describe_project(planned: PlannedProject, inputs: Inputs) -> dict[str, SafeText]:
@@ -123,39 +146,20 @@ def _describe_project(planned: PlannedProject, inputs: Inputs) -> dict[str, Safe
 
 
 def _render_package(
-    plan: ServerPlan,
-    skeleton: ForkedAhead[FileSet],
-    model_cache: Path,
-    case_cache: CaseCache,
-    problems: Problems,
-    progress: Progress,
+    plan: ServerPlan, skeleton: ForkedAhead[FileSet], models: ModelRun, progress: Progress
 ) -> FileSet:
-    """Render the generated package, its tests and the skeleton, and format them."""
-    is_large = len(plan.tools) >= _MIN_TOOLS_TO_FORK
-    with (
-        Forked(
-            functools.partial(_render_tests, plan, case_cache, is_large=is_large),
-            is_worth_it=is_large,
-        ) as forked_tests,
-        ModelRun(plan, model_cache) as models,
-    ):
-        files = render(plan) + render_calls(plan) + render_index(plan, make_index(plan))
-        # Without a fork, they are made while the other children import their packages.
-        tests = None if is_large else forked_tests.result()
-        files += skeleton.result()
-        progress(StageNote(format_count(len(files), "file")))
-        progress("models")
-        files += models.join()
-        progress(StageNote(format_count(len(plan.models), "model")))
-        progress("format")
-        files = format_files(files)
-        prove_contents(files, plan.package)
-        progress(StageNote(format_count(len(files), "file")))
-        progress("tests")
-        tests = tests or forked_tests.result()
-    problems.extend(tests.problems)
-    progress(StageNote(format_count(tests.tools, "test case")))
-    return files + tests.files
+    """Render the generated package and the skeleton, and format them."""
+    files = render(plan) + render_calls(plan) + render_index(plan, make_index(plan))
+    files += skeleton.result()
+    progress(StageNote(format_count(len(files), "file")))
+    progress("models")
+    files += models.join()
+    progress(StageNote(format_count(len(plan.models), "model")))
+    progress("format")
+    files = format_files(files)
+    prove_contents(files, plan.package)
+    progress(StageNote(format_count(len(files), "file")))
+    return files
 
 
 class _Tests(Struct, frozen=True):
@@ -169,10 +173,10 @@ class _Tests(Struct, frozen=True):
 def _render_tests(plan: ServerPlan, cache: CaseCache, *, is_large: bool) -> _Tests:
     """Make the test cases, those of a large server in two processes, and render the tests."""
     half = len(plan.tools) // 2
-    make = functools.partial(make_tool_cases, plan, cache=cache)
+    all_cases = ToolCases(plan, cache)
     with (
-        Forked(lambda: make(plan.tools[:half]), is_worth_it=is_large) as first,
-        Forked(lambda: make(plan.tools[half:]), is_worth_it=is_large) as second,
+        Forked(lambda: all_cases.make(plan.tools[:half]), is_worth_it=is_large) as first,
+        Forked(lambda: all_cases.make(plan.tools[half:]), is_worth_it=is_large) as second,
     ):
         cases = [first.result(), second.result()]
     cache.write(cases)
@@ -188,6 +192,12 @@ def _render_tests(plan: ServerPlan, cache: CaseCache, *, is_large: bool) -> _Tes
     files += render_skills(plan, write_skills(plan, examples))
     prove_contents(files, plan.package)
     return _Tests(files, len(entries), problems)
+
+
+def render_first_tasks(plan: ServerPlan) -> FileSet:
+    """Return the first `evals/tasks.yaml`; nothing if the API shows no task."""
+    cases = make_workflow_cases(plan, Problems())  # the tests note what has no sample
+    return render_eval_tasks(make_first_tasks(plan, cases))
 
 
 def _render_skeleton_history(render_one: Callable[[Path], FileSet]) -> list[FileSet]:

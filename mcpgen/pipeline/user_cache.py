@@ -43,15 +43,11 @@ def store(entry: Path, content: bytes) -> None:
             fresh.unlink(missing_ok=True)
 
 
+@functools.cache  # a process runs one code, and may ask for each of many servers
 def code_digest() -> str:
     """Return a hash of the code and the templates of the running mcpgen."""
-    return _digest(tuple(_sources()))
-
-
-@functools.cache  # a process runs one code, and may ask for each of many servers
-def _digest(paths: tuple[Path, ...]) -> str:
     digest = hashlib.sha256()
-    for path in paths:
+    for path in _sources():
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from mcpgen.ir.api import Api
 from mcpgen.ir.document import Document
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.openapi.lower.lower import lower
+from mcpgen.pipeline import user_cache
 from mcpgen.plan.plan import plan_tools
 from tests.support.policies import first_policy
 
@@ -45,6 +48,18 @@ class Lowered:
     def found(self, code: str) -> list[Diagnostic]:
         """The problems with this code."""
         return [problem for problem in self.problems if problem.code == code]
+
+
+@pytest.fixture
+def other_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Code of mcpgen that differs from the code before it."""
+    changed = tmp_path / "changed.py"
+    changed.write_text("# other code\n")
+    sources = [*user_cache._sources(), changed]
+    monkeypatch.setattr(user_cache, "_sources", lambda: sources)
+    user_cache.code_digest.cache_clear()
+    yield
+    user_cache.code_digest.cache_clear()
 
 
 def document(

@@ -65,11 +65,12 @@ def write_first_tasks(target: Path, problems: Problems, progress: Progress) -> b
         OSError: the disk refused.
         RejectedError: the project cannot be planned, for the reasons in `problems`.
     """
-    from mcpgen.pipeline.first_tasks import plan_first_tasks
+    from mcpgen.pipeline.planned import plan_existing
+    from mcpgen.pipeline.render import render_first_tasks
 
     if read_file(target, TASKS_FILE) is not None:
         raise FileExistsError
-    files = plan_first_tasks(target, problems, progress)
+    files = render_first_tasks(plan_existing(target, problems, progress))
     for file in files:
         (target / file.path).parent.mkdir(exist_ok=True)
         write_atomically(target / file.path, file.content)

@@ -289,14 +289,11 @@ def _write(
 
     The tasks of `evals/` are not in the lock: no later run makes or changes them.
     """
-    from mcpgen.pipeline.first_tasks import render_first_tasks
-
     plan = project.plan
-    tasks = render_first_tasks(plan)
     progress("write")
     changes = reconcile(project.files, Earlier(), lambda _: None)
     lock = make_lock(project, changes.files)
-    changes = replace(changes, written=(*changes.written, *tasks))
+    changes = replace(changes, written=(*changes.written, *project.first_tasks))
     made = [folder for folder in (target, *target.parents) if not folder.exists()]
     try:
         target.mkdir(parents=True, exist_ok=True)

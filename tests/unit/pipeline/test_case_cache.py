@@ -21,7 +21,7 @@ from mcpgen.openapi.lower.lower import lower
 from mcpgen.openapi.resolve.resolve import resolve
 from mcpgen.openapi.source.load import load
 from mcpgen.pipeline import case_cache
-from mcpgen.pipeline.case_cache import CaseCache, MadeCases, make_tool_cases
+from mcpgen.pipeline.case_cache import CaseCache, MadeCases, ToolCases
 from mcpgen.pipeline.commands.generate import generate
 from mcpgen.pipeline.commands.new import new
 from mcpgen.pipeline.options import GenerateOptions, Options
@@ -93,9 +93,9 @@ class Runs:
 
     def run(self, plan: ServerPlan) -> list[str]:
         """Return the tools whose cases were made; the rest came from the cache."""
-        expected = describe(make_tool_cases(plan, plan.tools, self._none))
+        expected = describe(ToolCases(plan, self._none).make(plan.tools))
         self.made.clear()
-        found = make_tool_cases(plan, plan.tools, self.cache)
+        found = ToolCases(plan, self.cache).make(plan.tools)
         is_same = describe(found) == expected
         assert is_same
         self.cache.write([found])
@@ -201,8 +201,8 @@ def test_what_all_cases_depend_on_is_part_of_their_keys(
     plan = plan_document(SPECS / "bookshop.yaml")
     runs.run(plan)
     changed = change(plan)
-    before = describe(make_tool_cases(plan, plan.tools, runs.cache))
-    is_same = describe(make_tool_cases(changed, changed.tools, runs.cache)) == before
+    before = describe(ToolCases(plan, runs.cache).make(plan.tools))
+    is_same = describe(ToolCases(changed, runs.cache).make(changed.tools)) == before
     assert not is_same
     assert len(runs.run(changed)) == len(plan.tools)
 
@@ -330,7 +330,7 @@ def test_a_tool_that_shares_bounds_on_time_is_made_again(
     monkeypatch.setattr(samples, "_CHEAP_STEPS", 1)
     monkeypatch.setattr(samples, "_MAX_EXPENSIVE_STEPS", 6)
     assert runs.run(both) == ["a", "b", "c"]
-    assert b"too many steps" in b"".join(make_tool_cases(both, both.tools, runs.cache).blocks)
+    assert b"too many steps" in b"".join(ToolCases(both, runs.cache).make(both.tools).blocks)
     assert runs.run(both) == ["a", "b"]
     assert runs.run(one) == ["b"]
 

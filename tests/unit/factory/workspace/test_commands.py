@@ -9,7 +9,6 @@ import pytest
 
 from mcpgen.cli.app import run
 from mcpgen.factory.workspace import tasks
-from mcpgen.pipeline import user_cache
 from mcpgen.pipeline.options import CheckReport
 from tests.support.workspaces import Ws, ended, rules
 
@@ -205,13 +204,10 @@ def test_a_server_with_problems_stays_affected(ws: Ws, workspace: Path) -> None:
 
 
 def test_another_mcpgen_version_affects_every_server(
-    ws: Ws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ws: Ws, request: pytest.FixtureRequest
 ) -> None:
     ws("check", "--affected")
-    changed = tmp_path / "changed.py"
-    changed.write_text("# other code\n")
-    sources = [*user_cache._sources(), changed]
-    monkeypatch.setattr(user_cache, "_sources", lambda: sources)
+    request.getfixturevalue("other_code")
     assert len(ended(ws("check", "--affected")[1])) == 3
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from mcpgen.diagnostics import Diagnostic, Problems, Severity
-from mcpgen.pipeline import user_cache
 from mcpgen.pipeline.commands.check import check
 from mcpgen.pipeline.commands.generate import generate, note_current
 from mcpgen.pipeline.options import GenerateOptions, Outcome, Report
@@ -60,12 +59,9 @@ def test_a_changed_file_invalidates_the_cache(project: Path, cache: Path, path: 
 
 @pytest.mark.usefixtures("stages_raise")
 def test_changed_mcpgen_sources_invalidate_the_cache(
-    project: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Path, cache: Path, request: pytest.FixtureRequest
 ) -> None:
-    changed = tmp_path / "changed.py"
-    changed.write_text("# other code\n")
-    sources = user_cache._sources()
-    monkeypatch.setattr(user_cache, "_sources", lambda: [*sources, changed])
+    request.getfixturevalue("other_code")
     with pytest.raises(RanError):
         run(project, cache)
 
