@@ -16,8 +16,8 @@ from mcpgen.jsonschema.references import definition_name
 from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.plan.cases.calls import CaseContext
 
-# Matches overlap, so that no text which looks like a reference hides one.
-_REFERENCE = re.compile(r"""(?='\$ref': ('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))""")
+# A match ends before the value, so that no text which looks like a reference hides one.
+_REFERENCE = re.compile(r"""'\$ref': (?=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))""")
 _IDENTIFIER = re.compile(r"'\$(?:id|anchor|dynamicAnchor)': ")
 
 
