@@ -23,6 +23,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -127,6 +128,23 @@ def follow(work: Work) -> History:
             if history.steps[-1].faults:
                 break
     return history
+
+
+def find_changed_names(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """Return the faults of operations whose tool has another name; both maps are by operation.
+
+    Operations are the same if only variables of their paths have other names. In a document with
+    `/{a}` and `/{b}` that says nothing.
+    """
+    masks = Counter(map(mask_variables, before)), Counter(map(mask_variables, after))
+    by_path = {mask_variables(key): name for key, name in after.items()}
+    faults = []
+    for key, name in before.items():
+        path = mask_variables(key)
+        is_known = key in after or all(count[path] == 1 for count in masks)
+        if is_known and (now := after.get(key) or by_path[path]) != name:
+            faults.append(f"published name changed: {key}: {name} to {now}")
+    return faults
 
 
 class _Server:
@@ -259,12 +277,7 @@ class _Server:
         after = self._list_names()
         step.faults += self._find_lost_edits(after)
         step.tools = len(after)
-        by_path = {mask_variables(key): name for key, name in after.items()}
-        step.faults += [
-            f"published name changed: {key}: {name} to {now}"
-            for key, name in names.items()
-            if (now := after.get(key) or by_path.get(mask_variables(key), name)) != name
-        ]
+        step.faults += find_changed_names(names, after)
         code, said = self.run("check", target)
         if code and "ack" in said:
             step.decisions.append("ack of the override")

@@ -17,7 +17,7 @@ from mcpgen.pipeline.options import Options
 from tests.corpus.in_children import in_children
 from tests.corpus.profile import departures
 from tests.directory.__main__ import describe_extent
-from tests.directory.histories import Step, Work, follow
+from tests.directory.histories import Step, Work, find_changed_names, follow
 from tests.directory.history_table import make_table as make_history_table
 from tests.directory.judges import sample_documents
 from tests.directory.planning import make_table as make_planning_table
@@ -169,6 +169,17 @@ def test_an_owner_keeps_all_edits_through_the_versions(repository: Path) -> None
     assert (step.faults, step.decisions, step.level) == ([], [], "minor")
     assert step.is_tested
     assert step.passed > 20
+
+
+def test_a_published_name_changes_only_for_an_operation_that_is_the_same() -> None:
+    before = {"GET /pets/{id}": "get_pet"}
+    assert find_changed_names(before, {"GET /pets/{id}": "get_pet"}) == []
+    assert find_changed_names(before, {"GET /dogs/{id}": "get_dog"}) == []
+    for key in ("GET /pets/{id}", "GET /pets/{petId}"):
+        assert len(find_changed_names(before, {key: "read_pet"})) == 1
+    alike = {"GET /{petId}": "get_pet", "GET /{shopId}": "get_shop"}
+    renamed = {"GET /{dogId}": "get_dog", "GET /{storeId}": "get_store"}
+    assert find_changed_names(alike, renamed) == []
 
 
 def test_only_the_first_documents_of_the_random_order_are_a_sample() -> None:
