@@ -18,7 +18,7 @@ from mcpgen.text.uri_template import mask_variables
 
 
 class Level(enum.IntEnum):
-    """How much a change asks of clients; the words are those of semantic versions."""
+    """Severity of a change for clients; the words are those of semantic versioning."""
 
     NONE = 0
     PATCH = 1
@@ -94,7 +94,7 @@ class Changelog(Struct, frozen=True):
 def compare(old: Surface, new: Surface, levels: Mapping[str, Level] | None = None) -> Changelog:
     """Return the changes that clients of `old` meet when they are served `new`.
 
-    `levels` gives rules, by id, another level than their own.
+    `levels` replaces the levels of rules, by rule id.
     """
     graded = {**RULES, **(levels or {})}
     found = _find_changes(old, new)
@@ -269,7 +269,7 @@ def _grade(name: str, side: str, whole: str, differences: Iterable[Difference]) 
 
 _HINTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False,
           "openWorldHint": True}  # fmt: skip
-"""What a hint means where it is absent (MCP, `ToolAnnotations`)."""
+"""Meaning of absent hints (MCP, `ToolAnnotations`)."""
 
 
 def _compare_annotations(name: str, was: JsonObject, now: JsonObject) -> Iterator[_Found]:
@@ -319,9 +319,9 @@ _VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:[-+.a-z].*)?\Z")
 
 
 def next_version(version: str, level: Level) -> str:
-    """Give the version after `version`; below 1.0 each level counts as the one below it.
+    """Return the version after `version`; below 1.0 each level counts as the one below it.
 
-    "" where `version` is none that can be counted up, `version` itself where nothing changed.
+    "" if `version` cannot be incremented; `version` itself if nothing changed.
     """
     found = _VERSION.match(version)
     if found is None:

@@ -32,7 +32,7 @@ from mcpgen.text.json_pointer import pointer_tokens
 SAYS_NOTHING = frozenset({"title", "description", "examples", "example", "deprecated", "$comment"})
 """Keywords that do not decide whether a value fits."""
 NEVER: JsonObject = {"enum": []}
-"""The schema that no value fits, spelled as an object."""
+"""A schema object that no value fits: the object form of `false`."""
 
 
 class SchemaRoot:
@@ -43,16 +43,16 @@ class SchemaRoot:
         self._meanings: dict[str, str] = {}
 
     def identity(self, schema: JsonSchema) -> object:
-        """Tell this schema from every other of the root; one that is only referred to is one."""
+        """Return a key that identifies the schema in this root; for a bare `$ref`, its value."""
         if isinstance(schema, bool):
             return schema
         is_reference = isinstance(schema.get("$ref"), str) and len(schema) == 1
         return schema["$ref"] if is_reference else id(schema)
 
     def resolve(self, schema: JsonSchema) -> JsonObject:
-        """Give one object that says what the schema, its `$ref` and the parts of `allOf` say.
+        """Merge the schema, the target of its `$ref` and its parts of `allOf` into one object.
 
-        Parts that cannot be said at once stay in `allOf`, a reference that leads nowhere stays.
+        Parts that cannot be merged stay in `allOf`; an unresolvable reference stays as `$ref`.
         """
         whole: JsonObject = {}
         apart: list[JsonSchema] = []
@@ -82,7 +82,7 @@ class SchemaRoot:
         return {**whole, "allOf": apart} if apart else whole
 
     def find_meaning(self, value: JsonValue) -> str:
-        """Spell a value and all that its references lead to: two that are alike mean the same."""
+        """Return a value and all targets of its references as text, which is equal if they are."""
         text = encode_canonically(value)
         if text not in self._meanings:
             targets: dict[str, JsonValue] = {}
@@ -96,7 +96,7 @@ class SchemaRoot:
         return self._meanings[text]
 
     def _target(self, reference: str) -> JsonSchema | None:
-        """What stands at a local reference; None where nothing does."""
+        """Return the target of a local reference; None if there is none."""
         if not reference.startswith("#"):
             return None
         node: JsonValue = self._root
@@ -121,7 +121,10 @@ def _references(value: JsonValue) -> Iterator[str]:
 
 
 def _both(one: JsonObject, other: JsonObject) -> JsonObject | None:
-    """Say what two schemas say in one; None where they say different things of the same."""
+    """Merge two schemas; return None if a keyword has different values in them.
+
+    `required` and `properties` are merged by name. Of texts and defaults, those of `one` win.
+    """
     both = {**other, **one}
     for key in (one.keys() & other.keys()) - SAYS_NOTHING - {"default"}:
         mine, theirs = one[key], other[key]
@@ -138,7 +141,7 @@ def _both(one: JsonObject, other: JsonObject) -> JsonObject | None:
 
 
 def alternatives(schema: JsonObject) -> Sequence[JsonSchema] | None:
-    """What `anyOf` lists, or else `oneOf`; None where neither is there."""
+    """Return the value of `anyOf`, or else of `oneOf`; None if the schema has neither."""
     listed: Sequence[JsonSchema] | None = schema.get("anyOf", schema.get("oneOf"))
     return listed
 
@@ -154,20 +157,20 @@ def is_apart(schemas: Iterable[JsonObject]) -> bool:
 
 
 def without_alternatives(schema: JsonObject) -> JsonObject:
-    """All that a schema says beside what `alternatives` gives."""
+    """Return a schema without the keyword that `alternatives` reads."""
     keyword = "anyOf" if "anyOf" in schema else "oneOf"
     return {key: value for key, value in schema.items() if key != keyword}
 
 
 def split_by_type(schema: JsonObject) -> list[JsonSchema]:
-    """A schema that names several types, as one for each; what tells people of it left out."""
+    """Split a schema with several types into one for each type, without titles and descriptions."""
     bare = {key: value for key, value in schema.items() if key not in SAYS_NOTHING}
     named = bare.get("type")
     return [bare] if not isinstance(named, list) else [{**bare, "type": name} for name in named]
 
 
 def label(schema: JsonObject, written: JsonSchema) -> str:
-    """What one alternative is called: `schema` is resolved, `written` as it stands in the list."""
+    """Return the name of an alternative: `schema` is resolved, `written` is as listed."""
     if isinstance(written, dict) and isinstance(written.get("$ref"), str):
         return f"`{written['$ref'].rpartition('/')[2]}`"
     if isinstance(schema.get("title"), str):
@@ -182,7 +185,7 @@ def label(schema: JsonObject, written: JsonSchema) -> str:
 
 
 def _is_disjoint(one: JsonObject, other: JsonObject) -> bool:
-    """Whether no value fits both; False where that cannot be told by types and constants."""
+    """Whether no value fits both; False if types and constants do not decide it."""
     if not kinds(one) & kinds(other):
         return True
     if kinds(one) != {"object"} or kinds(other) != {"object"}:
@@ -201,12 +204,12 @@ def _are_apart(one: JsonSchema, other: JsonSchema) -> bool:
     return values is not None and others is not None and not values.keys() & others.keys()
 
 
-_MAX_PAIRS = 20_000  # of schemas that are held against each other, for one pair of roots
-_MAX_SUPPOSITIONS = 6  # "would this fit into that?", asked while another one is being answered
+_MAX_PAIRS = 20_000  # pairs of schemas that are compared, for one pair of roots
+_MAX_SUPPOSITIONS = 6  # nested comparisons that ask whether one schema fits into another
 
 
 class Kind(enum.StrEnum):
-    """What happened at one place of a schema."""
+    """Kind of a difference at one location of a schema."""
 
     REMOVED = "removed"
     ADDED = "added"
@@ -226,12 +229,12 @@ class Kind(enum.StrEnum):
 
 
 TELLING = frozenset({Kind.TEXT, Kind.EXAMPLE, Kind.DEFAULT})
-"""Kinds that leave the set of fitting values as it is."""
+"""Kinds that do not change the set of valid values."""
 _HARMLESS = TELLING | {Kind.OPTIONAL, Kind.TYPE_WIDENED, Kind.ENUM_WIDENED, Kind.CONSTRAINT_WIDENED}
 
 
 class Difference(Struct, frozen=True):
-    """One difference. `path` is "body.tags[]", "" for the whole; `detail` ends its sentence."""
+    """One difference. `path` is "body.tags[]", "" for the root; `detail` ends its sentence."""
 
     path: str
     kind: Kind
@@ -246,15 +249,15 @@ def compare_schemas(
     severe: Effect,
     is_cut: tuple[bool, bool] = (False, False),
 ) -> tuple[Difference, ...]:
-    """Compare two self-contained schemas; `severe` is what an undecided difference counts as.
+    """Compare two self-contained schemas; an undecided difference counts as `severe`.
 
-    A schema that several places refer to is told of at the first of them. `is_cut` says of each
-    schema whether deeper parts were left out of it, whose absence then says nothing.
+    A schema that is referenced several times is reported at one of its locations. `is_cut` states
+    for each schema whether its deeper parts were omitted; their absence is then no difference.
     """
     if is_same_value(old, new):
         return ()
     is_schema = meta_schema().is_valid
-    if not (is_schema(old) and is_schema(new)):  # somebody edited the file that holds it
+    if not (is_schema(old) and is_schema(new)):  # the file was edited by hand
         narrowed = severe is Effect.NARROWED
         kind = Kind.CONSTRAINT_NARROWED if narrowed else Kind.CONSTRAINT_WIDENED
         which = "is" if is_schema(old) else "was"
@@ -277,7 +280,7 @@ _TEXTS = {
     "example": Kind.EXAMPLE,
     "default": Kind.DEFAULT,
 }
-# What is compared here or in `schema_values`; what no assertion is; and what is only a container.
+# Keywords that are compared here or in `schema_values`, that assert nothing, or that only contain.
 _UNDERSTOOD = frozenset(
     {
         *_TEXTS,
@@ -316,10 +319,10 @@ class _Comparison:
         self.go_on()
 
     def go_on(self) -> None:
-        """Compare what is pending, and what that leads to."""
+        """Compare the pending pairs, and the pairs that they lead to."""
         while self._pending and self._depth <= _MAX_SUPPOSITIONS:
             old, new, path = self._pending.pop()
-            # The schemas are kept beside their identities, which hold only while they live.
+            # The schemas are stored too, since identities are only valid while they live.
             pair = (self._old.identity(old), self._new.identity(new))
             if pair in self._seen:
                 continue
@@ -354,7 +357,7 @@ class _Comparison:
         self._compare_unknown(old, new, path)
 
     def _compare_cut(self, old: JsonObject, new: JsonObject, path: str) -> bool:
-        """Report a part that one side leaves out as another text; say whether that is so."""
+        """Report a part that one side omits as a changed text; return whether one does."""
         was_cut, now_cut = self._is_cut
         if now_cut and _says_nothing_inside(new) and not _says_nothing_inside(old):
             self._add(path, Kind.TEXT, "no longer says what is in it")
@@ -365,7 +368,7 @@ class _Comparison:
         return True
 
     def _compare_types(self, old: JsonObject, new: JsonObject, path: str) -> bool:
-        """Compare types; say whether there is any value of both schemas, to compare further."""
+        """Compare types; return whether both schemas share a type, so that more can be compared."""
         before, after = kinds(old), kinds(new)
         if before == after:
             return True
@@ -395,7 +398,7 @@ class _Comparison:
                     self._pending.append((before[name], after[name], place))
 
     def _compare_others(self, old: JsonObject, new: JsonObject, keyword: str, path: str) -> None:
-        """Compare what holds for the members that have no schema of their own."""
+        """Compare the schemas of members or items without a schema of their own."""
         before, after = old.get(keyword, True), new.get(keyword, True)
         if isinstance(before, dict) and isinstance(after, dict):
             self._pending.append((before, after, path))
@@ -408,7 +411,7 @@ class _Comparison:
             self._report(path, "constraint", effect, words)
 
     def _compare_composition(self, old: JsonObject, new: JsonObject, path: str) -> bool:
-        """Compare `anyOf` or `oneOf`; say whether there is more beside it to compare."""
+        """Compare `anyOf` or `oneOf`; return whether other keywords remain to be compared."""
         before, after = alternatives(old), alternatives(new)
         if before is not None and after is not None:
             self.compare_alternatives(before, after, path)
@@ -480,7 +483,7 @@ class _Comparison:
                     break
 
     def _fits(self, old: JsonSchema, new: JsonSchema) -> bool:
-        """Whether every value of the old schema certainly is one of the new."""
+        """Return whether every value of the old schema is certainly valid in the new one."""
         supposed = self._suppose()
         supposed.run(old, new)
         return all(one.kind in _HARMLESS and one.is_certain for one in supposed.found)
@@ -488,7 +491,7 @@ class _Comparison:
     def _suppose(self) -> _Comparison:
         """Return a nested comparison; pairs that were compared already count as equal.
 
-        Beyond a limit of nesting it is undecided.
+        Beyond the nesting limit it reports an undecided difference.
         """
         supposed = _Comparison(
             self._old,
@@ -543,7 +546,7 @@ _INSIDE = frozenset({"properties", "additionalProperties", "items", "allOf", "an
 
 
 def _says_nothing_inside(schema: JsonObject) -> bool:
-    """Return whether a schema of objects or arrays says nothing of their members."""
+    """Return whether a schema of objects or arrays has no keywords for their members."""
     return not _INSIDE & schema.keys() and bool(kinds(schema) & {"object", "array"})
 
 

@@ -22,7 +22,7 @@ ALL_KINDS = frozenset({"array", "boolean", "fraction", "integer", "null", "objec
 
 
 class Effect(enum.Enum):
-    """What became of the set of values that a schema accepts."""
+    """Effect of a change on the set of values that a schema accepts."""
 
     NARROWED = "narrowed"
     WIDENED = "widened"
@@ -30,7 +30,7 @@ class Effect(enum.Enum):
 
 
 class ValueDifference(NamedTuple):
-    """One keyword that says something else than before; `detail` is the end of a sentence."""
+    """A changed keyword; `detail` is the end of a sentence."""
 
     aspect: str  # "enum" or "constraint"
     effect: Effect
