@@ -105,7 +105,7 @@ class RequestBody(Struct, frozen=True):
 
 
 class ResponseLink(Struct, frozen=True):
-    """A Link Object: what the response says about a call of another operation."""
+    """A Link Object: values of the response for a call of another operation."""
 
     operation_id: str  # "" if it has a reference
     operation_ref: str  # "" if it has an id
@@ -223,7 +223,7 @@ class Operation(Struct, frozen=True):
     extension_name: str = ""  # the name of the tool, as an extension of the document states it
     published_arguments: frozenset[str] = frozenset()  # argument names of earlier releases
     published_members: Mapping[str, str] = field(default_factory=dict)
-    """Those that are members of a flat body, by the names of the API."""
+    """Published arguments that are members of a flat body, by their API names."""
     declared: DeclaredRequest | None = None  # set if the manifest declares the operation
 
     @property

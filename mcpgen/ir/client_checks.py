@@ -1,4 +1,4 @@
-"""What of a server exceeds a limit of a client."""
+"""Checks of a server against the limits of clients."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Excess(Struct, frozen=True):
 
 
 class CheckedServer(Struct, frozen=True):
-    """What clients see of a server."""
+    """A server as clients see it."""
 
     name: str
     tools: Sequence[JsonObject]  # Tool objects, as in `tools/list`
@@ -154,7 +154,7 @@ def collect_features(tool: JsonObject) -> Sequence[Feature]:
 
 
 class _Identity:
-    """A schema as a key of a cache; it is kept, so that no other one has its identity."""
+    """A schema as a key of a cache; it is stored, so that no other one has its identity."""
 
     def __init__(self, schema: JsonValue) -> None:
         self.schema = schema
@@ -174,7 +174,7 @@ def _cache_features(key: _Identity) -> Sequence[Feature]:
 def find_missing_hints(tool: JsonObject) -> tuple[str, ...]:
     """Return the annotations that a tool does not state.
 
-    A read-only tool destroys nothing, so it need not say so.
+    A read-only tool destroys nothing, so `destructiveHint` is not required.
     """
     annotations = tool.get("annotations")
     stated = annotations if isinstance(annotations, dict) else {}

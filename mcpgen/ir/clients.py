@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 Effect: TypeAlias = Literal["ok", "degraded", "dropped", "breaks"]
-"""What a client does with a tool, from harmless to "the request with all tools fails"."""
+"""Effect of a limit on a tool, from harmless to "the request with all tools fails"."""
 EFFECTS: Final[tuple[Effect, ...]] = ("ok", "degraded", "dropped", "breaks")
 
 Count: TypeAlias = Literal[
@@ -25,7 +25,7 @@ Count: TypeAlias = Literal[
     "tool-name",
     "tools",
 ]
-"""What `most` counts. Counts that begin with "all-" add up over the tools of a request."""
+"""Quantities that `most` limits. Those with "all-" are totals of the tools of a request."""
 
 
 class ClientLimit(Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,7 +38,7 @@ class ClientLimit(Struct, frozen=True, forbid_unknown_fields=True):
     verified: str  # year and month
     counts: Count | None = None
     most: int = 0
-    around: str = "{tool}"  # what the client makes of a tool's name
+    around: str = "{tool}"  # the form in which the client uses a tool's name
     pattern: str = ""
     features: tuple[str, ...] = ()  # of input schemas and of tools, as in `schema_features`
 

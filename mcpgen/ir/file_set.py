@@ -1,4 +1,4 @@
-"""The planned files of a project, and who owns each of them."""
+"""The planned files of a project, and their owners."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FileSet = tuple[PlannedFile, ...]
 STATE_FOLDER = ".mcpgen"
 CONFLICT_FOLDER = f"{STATE_FOLDER}/conflicts"
 RESCUE_FOLDER = f"{STATE_FOLDER}/rescued"
-VENDORED_WHEEL = "vendor/mcpgen-"  # what its path begins with; other wheels there are the user's
+VENDORED_WHEEL = "vendor/mcpgen-"  # prefix of its path; other wheels there are the user's
 _GENERATED_FILES = frozenset({LOCK_FILE, ANSWERS_FILE})
 _GENERATED_PATHS = (f"{STATE_FOLDER}/", "openapi/", "tests/generated/", VENDORED_WHEEL)
 _OWNED_FILES = frozenset({MANIFEST_FILE})
@@ -45,10 +45,10 @@ _OWNED_FOLDERS = ("evals/", "overlays/", "tests/")
 
 
 def owner_of(path: str, package: Identifier) -> Owner:
-    """Say whose the file at `path` is; `package` is the server's Python package.
+    """Return the owner of the file at `path`; `package` is the server's Python package.
 
-    `generated`: rewritten by every run. `owned`: the user's, written once. What is neither is the
-    skeleton, which both may change.
+    `generated` files are rewritten by every run. `owned` files belong to the user and are written
+    once. The others are `merged`: the skeleton, which both the user and mcpgen may change.
     """
     is_document = path in {"openapi.json", "openapi.yaml"}
     if is_document or path in _GENERATED_FILES or path.startswith(_GENERATED_PATHS):

@@ -1,4 +1,4 @@
-"""What a user of `new` sees of a document, and of the decisions about the server."""
+"""Facts about a document and decisions about the server that `mcpgen new` shows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class FoundDocument(Struct, frozen=True):
-    """The facts about one document that a user of `new` sees."""
+    """Facts about one document that `mcpgen new` shows."""
 
     document: str  # as the user wrote it: a path or a URL
     title: str
@@ -16,7 +16,7 @@ class FoundDocument(Struct, frozen=True):
     openapi: str  # "2.0", "3.0", "3.1" or "3.2"
     bytes: int
     files: int
-    operations: int  # those that cannot be served included
+    operations: int  # including those that cannot be served
     reading: int  # operations with a safe method (RFC 9110, section 9.2.1)
     tags: Mapping[str, int]  # operations of each first tag, the largest first
     security_schemes: Mapping[str, str]  # kinds by name: "API key in the header `X-Key`"

@@ -19,7 +19,7 @@ class ListingForm(Struct, frozen=True, omit_defaults=True):
 
     @property
     def has_output_limits(self) -> bool:
-        """Whether descriptions are left out of output schemas that are over the budget."""
+        """Whether descriptions are omitted from output schemas that are over the budget."""
         return self.shares_shapes or self.output_budget != OUTPUT_BUDGET
 
 

@@ -239,7 +239,7 @@ class SourceEntry(Entry, frozen=True):
 
     @property
     def label(self) -> str:
-        """What commands call the source: its name, or the path of its document."""
+        """The name of the source in commands: its `name`, or the path of its document."""
         return self.name or self.document
 
 
@@ -491,7 +491,7 @@ class Manifest(Entry, frozen=True):
 
     @property
     def apart_because(self) -> str | None:
-        """Why the server is not a member of its workspace; None if it is a member."""
+        """Reason why the server is not a member of its workspace; None if it is a member."""
         if isinstance(self.workspace, ApartEntry):
             return self.workspace.reason
         return None if self.workspace else "it sets `workspace: false`"

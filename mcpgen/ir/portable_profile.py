@@ -35,4 +35,4 @@ FORMATS: Final = frozenset(
     }
 )  # fmt: skip
 NOT_IN_EVERY_ENGINE: Final = r"\(\?[=!<:a-zA-Z]|\\[1-9]|\\[pPkbBuxcAzZ]|\\u\{|\[\[|&&"
-"""Constructs of patterns that some engine lacks or reads otherwise."""
+"""Constructs of patterns that some engine does not support or interprets differently."""

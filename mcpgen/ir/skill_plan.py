@@ -10,7 +10,7 @@ MAX_FILE_TOKENS = 5_000  # of a file of a skill; a token is a quarter of the byt
 
 
 class SkillSubject(Struct, frozen=True):
-    """What a skill is about."""
+    """The subject of a skill."""
 
     name: str  # of the skill and of its folder: "bookshop-books"
     kind: Literal["api", "toolset", "workflow"]
@@ -18,14 +18,14 @@ class SkillSubject(Struct, frozen=True):
 
 
 class SkillBlock(Struct, frozen=True):
-    """Lines of plain text, in which what is between backticks is code; or JSON, line by line."""
+    """Lines of text with code between backticks, or lines of JSON."""
 
     kind: Literal["paragraph", "list", "steps", "json"]
     lines: tuple[str, ...]
 
 
 class SkillSection(Struct, frozen=True):
-    """A heading and what follows it."""
+    """A heading and its blocks."""
 
     heading: str
     blocks: tuple[SkillBlock, ...]
@@ -44,5 +44,5 @@ class SkillPlan(Struct, frozen=True):
     """One skill."""
 
     name: str
-    description: str  # for what and when a model reads it; at most 1,024 characters
+    description: str  # what the skill is for and when to read it; at most 1,024 characters
     files: tuple[SkillText, ...]  # `SKILL.md` first, the others by path

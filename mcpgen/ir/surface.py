@@ -28,15 +28,15 @@ class SurfaceTool(Struct, frozen=True, omit_defaults=True):
     aliases: tuple[str, ...] = ()  # unlisted names by which it can be called
     document_name: str = ""  # its name by the current document, if the published name differs
     merges: Mapping[str, str] = field(default_factory=dict)
-    """Of a merged tool: the names of its tools in `Surface.exposed`, by what selects them."""
+    """For a merged tool: names of its tools in `Surface.exposed`, by the selecting value."""
     output_is_cut: bool = False  # whether `output_schema` leaves out deeper parts of the response
     flat_body: FlatBody | None = None  # if members of the body are arguments
     wire_names: Mapping[str, str] = field(default_factory=dict)
-    """The names of the API of those members, as in `ToolPlan`."""
+    """API names of these members, as in `ToolPlan`."""
 
     @property
     def members(self) -> Mapping[str, str]:
-        """The arguments that are members of the body, by the names of the API."""
+        """Arguments that are members of the body, by their API names."""
         if self.flat_body is None:
             return {}
         names = self.flat_body.names.items()
@@ -54,5 +54,5 @@ class Surface(Struct, frozen=True):
 
     @property
     def handled(self) -> Mapping[str, SurfaceTool]:
-        """Everything with a generated handler, by name; `handlers/` can override these."""
+        """Everything with a generated handler, by name; `handlers/` can override it."""
         return {**self.tools, **self.exposed}

@@ -8,7 +8,7 @@ from pathlib import Path
 def template_root() -> Path:
     """Return the folder that contains `code/` and `skeleton/`.
 
-    A wheel has it as `mcpgen/_templates`, a development install beside `mcpgen`.
+    In a wheel it is `mcpgen/_templates`, in a development install it is beside `mcpgen`.
     """
     package = Path(__file__).resolve().parents[1]
     packed = package / "_templates"

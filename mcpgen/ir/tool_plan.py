@@ -39,7 +39,7 @@ class Toolset(Struct, frozen=True):
 
 
 class ToolSearch(Struct, frozen=True):
-    """The tools that a server lists in place of its own: over the budget, or in code mode."""
+    """The tools that a server lists instead of its own: over the budget, or in code mode."""
 
     search: str  # the names of the tools
     describe: str
@@ -56,7 +56,7 @@ class ToolSearch(Struct, frozen=True):
 
 
 class HandlesPlan(Struct, frozen=True):
-    """The tool that reads results which were too long and are stored."""
+    """The tool that reads stored results, which were too long to be returned."""
 
     tool: str  # its name
     listed: JsonObject  # its entry in `tools/list`
@@ -126,7 +126,7 @@ class Pagination(Struct, frozen=True):
     more: str = ""  # the response member that is true if another page follows, if any
     is_assumed: bool = False  # from usual names; the document lacks a part
     is_first_unknown: bool = False  # whether pages count from 0 or 1
-    evidence: str = ""  # what in the document shows it
+    evidence: str = ""  # the part of the document that shows it
     most: int = 20  # the most pages of one call
 
 
@@ -142,9 +142,9 @@ class JobCall(Struct, frozen=True):
 
 
 class JobPlan(Struct, frozen=True):
-    """A job that an operation begins, and how its end is recognized.
+    """A job that an operation starts, and the condition for its end.
 
-    If a header `Location` leads to the state, `path` is that of the operation which reads it:
+    If a header `Location` leads to the state, `path` is that of the operation that reads it:
     "/reports/{reportId}"; the arguments of `status` are then `$path.NAME`, or `$integer.NAME`.
     """
 
@@ -161,8 +161,8 @@ class ResultPolicies(Struct, frozen=True):
     confirm: str = ""  # the question to the user before a request
     poll: PollEntry | None = None  # of the operation itself
     task: str = ""  # "auto" or "required" if a call can become a task
-    jobs: tuple[JobPlan, ...] = ()  # the response tells which one it began
-    cancel: JobCall | None = None  # cancels the job, or what is polled
+    jobs: tuple[JobPlan, ...] = ()  # the response shows which one it started
+    cancel: JobCall | None = None  # cancels the job, or the polled operation
     select: JsonObject = field(default_factory=dict)  # members to keep, nested; {} keeps all
     max_items: int | None = None
     max_bytes: int | None = None
@@ -194,7 +194,7 @@ HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
 class HintReason(Struct, frozen=True):
-    """Why a hint has its value: the id of a rule, and what of the operation it is about."""
+    """Reason for the value of a hint: the id of a rule, and the evidence in the operation."""
 
     rule: str
     evidence: str
@@ -222,10 +222,10 @@ class ToolPlan(Struct, frozen=True):
     description: str
     operation: Operation  # as sent: a fixed parameter allows one value
     arguments: tuple[Argument, ...]
-    """Those of the handler: required ones first, each in the operation's order."""
+    """Arguments of the handler: required ones first, each group in the operation's order."""
     input_schema: JsonObject  # as listed: self-contained, inside the portable profile
     full_input_schema: JsonObject | None
-    """For validation of the handler's arguments, if stricter than the listed one."""
+    """Schema that validates the handler's arguments, if it is stricter than the listed one."""
     output_schema: JsonObject | None  # as listed: self-contained, tolerant, an object at its root
     result_key: str  # "result" if a result that is not an object is wrapped, else ""
     returns: Annotation  # "None" without a response body, "object" if the type has no class
@@ -237,7 +237,7 @@ class ToolPlan(Struct, frozen=True):
     body: tuple[MediaType, ...] = ()  # media types of the body, the default first
     flat_body: FlatBody | None = None  # if members of the body are arguments in the listing
     pagination: Pagination | None = None
-    continuation: str = ""  # the argument for the place where a result goes on; "" for none
+    continuation: str = ""  # the argument for the position of the next part; "" for none
     fields: str = ""  # the argument for the members to return; "" for none
     also_answered: tuple[str, ...] = ()  # declared media types that are not in Accept
     fixed: tuple[Fixed, ...] = ()
@@ -336,7 +336,7 @@ class WorkflowPlan(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Its name where tools are named by their operations: "workflow:buy_book"."""
+        """Its key, in the place of an operation key: "workflow:buy_book"."""
         return f"{WORKFLOW_PREFIX}{self.name}"
 
 
@@ -516,7 +516,7 @@ class ServerPlan(Struct, frozen=True):
 
     @property
     def tool_count(self) -> int:
-        """How many tools, resources and prompts there are; a merged tool counts as one."""
+        """Number of tools, resources and prompts; a merged tool counts as one."""
         alone = sum(tool.exposed_as != MEMBER for tool in self.tools)
         return alone + len(self.merged) + len(self.workflows)
 

@@ -74,13 +74,13 @@ class Waiver(Acceptance, frozen=True, kw_only=True):
     """A valid waiver."""
 
     rule: str
-    tool: str = ""  # a glob; "" stands for all tools and the server itself
+    tool: str = ""  # a glob; "" for all tools and the server itself
     at: Location | None = None
 
     def is_expired(self, today: date) -> bool:
-        """Whether the waiver no longer holds."""
+        """Whether the waiver has expired."""
         return today > self.expires
 
     def covers(self, rule: str, tool: str) -> bool:
-        """Whether it is about a finding of a tool, or of the server if `tool` is ""."""
+        """Return whether it covers a finding of a tool, or of the server if `tool` is ""."""
         return rule == self.rule and (not self.tool or fnmatchcase(tool, self.tool))
