@@ -1,1 +1,1 @@
-"""From source text to a tree on disk: models, format, skeleton, ownership, writing."""
+"""Output of the pipeline: models, formatting, skeleton, file ownership, and writing to the disk."""

@@ -1,4 +1,4 @@
-"""One pass of ruff over all Python files, without any surrounding configuration."""
+"""Formatting of all Python files by one run of ruff, independent of any configuration."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class FormatFailedError(Exception):
 
 
 def format_files(files: FileSet) -> FileSet:
-    """Return the files with every `.py` among them formatted and its imports sorted.
+    """Format the Python files among `files` and sort their imports; return all files.
 
     Raises:
-        FormatFailedError: a file is not Python.
+        FormatFailedError: a file is not valid Python.
     """
     with scratch_folder() as root:
         python = [file for file in files if file.path.endswith(".py")]

@@ -1,4 +1,4 @@
-"""Putting an override into a module of `handlers/` without disturbing what is there."""
+"""Insertion of an override into a module of `handlers/`; the other text stays as it is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def names_in(content: bytes | None) -> frozenset[str]:
     """Return the names that a module binds at its top level.
 
     Raises:
-        SyntaxError: it is no Python.
+        SyntaxError: it is not valid Python.
     """
     names: set[str] = set()
     for node in ast.parse(content or b"").body:
@@ -34,14 +34,14 @@ def names_in(content: bytes | None) -> frozenset[str]:
 def with_function(
     path: str, content: bytes | None, docstring: str, text: str, imports: Mapping[str, str]
 ) -> PlannedFile:
-    """Return the module at `path` with a function at its end and what that imports at its top.
+    """Return the module at `path` with a function added at its end, and its imports at the top.
 
-    `content` is None where there is none yet, which then begins with `docstring`. All text that
-    was there stays; a module that was formatted stays formatted.
+    `content` is None if the module does not exist; a new one begins with `docstring`. All existing
+    text stays; a module that was formatted stays formatted.
 
     Raises:
-        SyntaxError: `content` is no Python.
-        UnicodeDecodeError: it is no UTF-8.
+        SyntaxError: `content` is not valid Python.
+        UnicodeDecodeError: it is not UTF-8.
     """
     if content is None:
         begun = f'"""{docstring}"""\n\n{_import_lines(imports, frozenset())}\n\n{text}'
@@ -76,7 +76,7 @@ def _import_lines(imports: Mapping[str, str], bound: frozenset[str]) -> str:
 def _last_line_of_head(tree: ast.Module, lines: Sequence[str]) -> int:
     """Count the lines up to the end of the first imports, else of the docstring, else of comments.
 
-    The first comments may say how to run the file, or in what encoding it is.
+    The first comments may state how to run the file, or its encoding.
     """
     last = next((n for n, line in enumerate(lines) if not line.startswith("#")), len(lines))
     for node in tree.body:

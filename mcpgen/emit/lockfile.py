@@ -1,4 +1,4 @@
-"""`mcpgen.lock` and `.mcpgen/overridden.json`: what mcpgen remembers of its last run."""
+"""`mcpgen.lock` and `.mcpgen/overridden.json`: the records of the last run."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class LockUnreadableError(Exception):
 
 
 class LockTooNewError(Exception):
-    """A newer mcpgen wrote `mcpgen.lock`; says which."""
+    """A newer mcpgen wrote `mcpgen.lock`; the message states its version."""
 
 
 class LockedFile(Struct, frozen=True):
-    """A file as a run left it."""
+    """The state of a file after a run."""
 
     owner: Owner = field(name="class")
     sha256: str
@@ -46,35 +46,35 @@ class LockedFile(Struct, frozen=True):
 class LockedDocument(Struct, frozen=True, omit_defaults=True):
     """An API description: its origin, its files in the project, and the names published for it.
 
-    `etag` is what its server called the document that came last: the one of `fetched`, or of
-    `sha256` where `fetched` is empty.
+    `etag` is the entity tag of the version that was fetched last: the one in `fetched`, or the one
+    in `sha256` if `fetched` is empty.
     """
 
     source: str  # a URL, or a file relative to the project's parent folder; "": none is recorded
     sha256: Mapping[str, str]  # of each vendored file that the last `generate` read, by path
     root: str = ""  # the vendored root file's path; the lock has it as the key of the entry
     etag: str = ""
-    fetched: Mapping[str, str] = field(default_factory=dict)  # what `pull` wrote since, by path
+    fetched: Mapping[str, str] = field(default_factory=dict)  # written by `pull` since, by path
     name: str | UnsetType = UNSET  # begins its operation keys, "" for none; UNSET: not recorded
     settings: str | UnsetType = UNSET  # follows the server's prefix in its settings
     credentials: Mapping[str, str] = field(default_factory=dict)  # security scheme -> setting
 
     def record_hashes(self, sha256: Mapping[str, str]) -> LockedDocument:
-        """Return what to record once the project is generated from files with these hashes."""
+        """Return the record for a project that is generated from files with these hashes."""
         root = next(iter(sha256), "")
         etag = self.etag if sha256 == (self.fetched or self.sha256 or sha256) else ""
         return replace(self, root=root, sha256=sha256, etag=etag, fetched={})
 
 
 class LeftOut(Struct, frozen=True):
-    """Why an operation has no tool; for reports only."""
+    """Reason why an operation has no tool; for reports only."""
 
     code: str  # "not-selected", "off", or the code of the diagnostic that reported it
     reason: str
 
 
 class Lock(Struct, frozen=True):
-    """The state of a generated project. Everything in it can be made anew."""
+    """The state of a generated project. All of it can be created again."""
 
     mcpgen: str = ""
     toolchain: Mapping[str, str] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Lock(Struct, frozen=True):
     answers: str = ""  # SHA-256 of the resolved answers, as they are recorded
     files: Mapping[str, LockedFile] = field(default_factory=dict)
     operations: Mapping[str, str] = field(default_factory=dict)  # `parse_locked_key` -> tool name
-    calls: Mapping[str, str] = field(default_factory=dict)  # types of calls that two competed for
+    calls: Mapping[str, str] = field(default_factory=dict)  # call types that two operations claimed
     overlays: Mapping[str, str] = field(default_factory=dict)  # SHA-256, by path
     arazzo: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of workflows' documents
     left_out: Mapping[str, LeftOut] = field(default_factory=dict)  # by operation key
@@ -91,35 +91,35 @@ class Lock(Struct, frozen=True):
 
     @property
     def inputs(self) -> dict[str, str]:
-        """The hashes of all documents, of APIs and of workflows, and of overlays, by path."""
+        """Hashes of the documents of APIs and workflows and of the overlays, by path."""
         found = {path: digest for each in self.documents for path, digest in each.sha256.items()}
         return found | dict(self.overlays) | dict(self.arazzo)
 
     @property
     def origins(self) -> str:
-        """Where the documents come from, as text: "shop.yaml, https://pay.example/api.json"."""
+        """Sources of the documents, as text: "shop.yaml, https://pay.example/api.json"."""
         return ", ".join(each.source for each in self.documents if each.source)
 
     def with_document(self, root: str, changed: LockedDocument) -> Lock:
-        """Return the lock with `changed` in place of the document with this root file, or added."""
+        """Return the lock with `changed` as the document with this root file, replaced or added."""
         others = [each for each in self.documents if each.root != root]
         return replace(self, documents=_by_root([*others, changed]))
 
 
 def parse_locked_key(root: str, request: str) -> str:
-    """Name an operation in the lock: "openapi.yaml GET /pets".
+    """Return the name of an operation in the lock: "openapi.yaml GET /pets".
 
-    A tool that no document describes has no `root`: "tool:find_book". A lock of version 1 has the
-    operation keys of its time: "GET /pets", "shop:GET /pets".
+    A tool without a document has no `root`: "tool:find_book". A lock of version 1 has operation
+    keys of that version: "GET /pets", "shop:GET /pets".
     """
     return f"{root} {request}" if root else request
 
 
 def by_operation_key(published: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
-    """Return what the lock records by `parse_locked_key`, by operation key.
+    """Convert the keys of a record from those of `parse_locked_key` to operation keys.
 
-    `names` is what the keys of each document's operations begin with now, by the root file that
-    the lock records.
+    `names` has the name in the current operation keys of each document, by the root file in the
+    lock.
     """
     found: dict[str, str] = {}
     for key, value in published.items():
@@ -135,7 +135,7 @@ def _by_root(documents: Iterable[LockedDocument]) -> tuple[LockedDocument, ...]:
 
 
 class _Version(Struct, frozen=True):
-    """What of a lock every mcpgen understands."""
+    """The part of a lock that every version of mcpgen can read."""
 
     lock_version: int
     mcpgen: object = ""
@@ -156,7 +156,7 @@ class _Inputs(Struct, frozen=True):
 
 
 class _Sections(Struct, frozen=True):
-    """A lock as it is written."""
+    """The lock in the form of the file."""
 
     mcpgen: str
     toolchain: Mapping[str, str]
@@ -191,7 +191,7 @@ class _Sections(Struct, frozen=True):
 def _of_version_1(first: LockedDocument, others: Iterable[LockedDocument]) -> list[LockedDocument]:
     """Return the documents of a lock of version 1.
 
-    The operations of an only document had keys without a name. A document that was listed by hand
+    A single document had operation keys without a name. A document that the user had added by hand
     was recorded with the origin of the first one, which is not its own.
     """
     documents = [entry for entry in (first, *others) if entry.root]
@@ -227,7 +227,7 @@ def is_binary(content: bytes) -> bool:
 
 
 def dump_lock(lock: Lock) -> bytes:
-    """Write a lock."""
+    """Return the content of `mcpgen.lock`."""
     sections: JsonObject = {
         "lock_version": LOCK_VERSION,
         "mcpgen": lock.mcpgen,
@@ -270,11 +270,12 @@ def _section(value: Any) -> str:
 
 
 def parse_lock(content: bytes) -> Lock:
-    """Read a lock.
+    """Parse a lock.
 
     Raises:
-        LockUnreadableError: it is no lock, or holds the conflicts of a merge; `recover_lock` reads
-            what can be read.
+        LockUnreadableError: it is not a lock, or contains conflict markers of a merge;
+            `recover_lock`
+            reads its intact lines.
         LockTooNewError: a newer mcpgen wrote it.
     """
     if b"<<<<<<< " in content or b">>>>>>> " in content:
@@ -292,11 +293,11 @@ def parse_lock(content: bytes) -> Lock:
 def recover_lock(
     content: bytes | None, issued: Mapping[str, str] | None = None, arguments: str = ""
 ) -> Lock:
-    """Read what is left of a lock that was lost, or whose lines a merge mixed up.
+    """Read the intact lines of a lock that was lost, or that a merge damaged.
 
-    Every line that still is an entry counts, of either side. What no line tells is empty, but for
-    the names of the tools: those are `issued` then, by operation. `arguments` is what the package
-    shows of the listing's form, which replaces that of the lines; "" if it shows nothing.
+    All lines that are valid entries count, of both sides. Fields without such lines are empty,
+    except the tool names, which are then `issued`, by operation. `arguments` is the form of the
+    listing that the package shows, which replaces the recorded one; "" if it shows none.
 
     Raises:
         LockTooNewError: a newer mcpgen wrote one of the sides.
@@ -318,7 +319,7 @@ def recover_lock(
 
 
 class _Entries:
-    """The lines of a lock that are whole entries, whatever stands between them."""
+    """The lines of a lock that are complete entries; all other lines are ignored."""
 
     def __init__(self, text: str) -> None:
         self._entries: list[tuple[str, object]] = []
@@ -327,11 +328,11 @@ class _Entries:
                 self._entries += json.loads("{" + line.strip().removesuffix(",") + "}").items()
 
     def of(self, key: str, type_: type[T]) -> Iterator[T]:
-        """Give the entries with this key, as far as they are of this type."""
+        """Return the entries with this key and of this type."""
         return (entry for name, entry in self._all(type_) if name == key)
 
     def documents(self) -> tuple[LockedDocument, ...]:
-        """Return the documents, of the first side that has each, without what they contain."""
+        """Return the documents without their contents; the first side of a merge has precedence."""
         found: dict[str, LockedDocument] = {}
         for root, entry in self._all(LockedDocument):
             if root != "document":  # of version 1, whose key is no path
@@ -344,7 +345,7 @@ class _Entries:
         return _by_root(replace(each, sha256={}, etag="", fetched={}) for each in found.values())
 
     def form(self, arguments: str) -> ListingForm | None:
-        """Return the form of the listing; None if nothing shows that there is one."""
+        """Return the form of the listing; None if neither the package nor the lock shows one."""
         arguments = arguments or next(self.of("arguments", str), "")
         budget = next(self.of("output_budget", int), OUTPUT_BUDGET)
         shares = next(self.of("shares_shapes", bool), False)
@@ -358,7 +359,7 @@ class _Entries:
         return files
 
     def tools(self) -> list[tuple[str, _ToolEntry]]:
-        """Return the tools, the first side last, so that its values win in a dict."""
+        """Return the tools in reverse order, so that the values of the first side win in a dict."""
         return [*self._all(_ToolEntry)][::-1]
 
     def _all(self, type_: type[T]) -> Iterator[tuple[str, T]]:
@@ -371,7 +372,7 @@ OVERRIDDEN_FILE = f"{STATE_FOLDER}/overridden.json"
 
 
 def dump_overridden(overridden: Mapping[str, OverrideRecord]) -> PlannedFile:
-    """Write the file; operations by key, and of each what it has."""
+    """Return the file with the records of the operations, by key."""
     lines = (
         f"{json.dumps(key)}: {json.dumps(msgspec.to_builtins(entry), sort_keys=True)}"
         for key, entry in sorted(overridden.items())
@@ -381,9 +382,9 @@ def dump_overridden(overridden: Mapping[str, OverrideRecord]) -> PlannedFile:
 
 
 def parse_overridden(content: bytes | None) -> dict[str, OverrideRecord]:
-    """Read the file; nothing where it is lost.
+    """Parse the file; {} if it is missing.
 
-    Of one that a merge mixed up each line that still is an entry counts, the first of an operation.
+    From a file that a merge damaged, return its valid lines, the first one of each operation.
     """
     try:
         return msgspec.json.decode(content or b"{}", type=dict[str, OverrideRecord])

@@ -1,4 +1,4 @@
-"""Set single values in the text of a manifest; every other character stays as it is."""
+"""Setting of single values in the text of a manifest; every other character stays as it is."""
 
 from __future__ import annotations
 

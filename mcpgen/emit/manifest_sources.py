@@ -1,4 +1,4 @@
-"""Edit the list `sources` in the text of a manifest; every other character stays as it is."""
+"""Edits of the list `sources` in the text of a manifest; every other character stays as it is."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class _Text(ManifestText):
             raise ManifestEditError
 
     def spell(self, value: JsonValue) -> str:
-        """Spell a value on one line."""
+        """Return a value as YAML on one line."""
         if isinstance(value, str):
             return self.quote(value)
         return yaml.dump(
@@ -83,7 +83,7 @@ class _Text(ManifestText):
         ).strip()
 
     def quote(self, text: str) -> str:
-        """Quote a value as the last source has its document, if it has one."""
+        """Quote a value in the style of the last source's document, if there is one."""
         style = self._scalar_style(1)
         is_plain = re.fullmatch(r"[A-Za-z][\w./-]*", text) and yaml.safe_load(text) == text
         if style == "'" and "'" not in text:
@@ -95,7 +95,7 @@ class _Text(ManifestText):
         )
 
     def quote_key(self, key: str) -> str:
-        """Quote a key as the last source has its first one."""
+        """Quote a key in the style of the last source's first key."""
         return f'"{key}"' if self._scalar_style(0) == '"' else key
 
     def _scalar_style(self, of_pair: int) -> str | None:
@@ -107,7 +107,7 @@ class _Text(ManifestText):
         return None
 
     def dash_line(self, at: int) -> int:
-        """Return where the line begins that has the dash of the list entry at this index."""
+        """Return the start of the line with the dash of the list entry at this index."""
         before = self.text[:at].rstrip()
         if not before.endswith("-"):
             raise ManifestEditError

@@ -1,4 +1,4 @@
-"""Edit the text of a manifest: everything outside of the edited values stays as it is."""
+"""Edits of the text of a manifest: everything outside the edited values stays as it is."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class ManifestText:
         self.value: dict[str, Any] = yaml.safe_load(self.text)
 
     def compose(self) -> yaml.MappingNode:
-        """Return the nodes of the text as it is now.
+        """Return the nodes of the current text.
 
         Raises:
-            ManifestEditError: it is no mapping.
+            ManifestEditError: it is not a mapping.
         """
         try:
             root = yaml.compose(self.text, Loader=yaml.SafeLoader)
@@ -43,7 +43,7 @@ class ManifestText:
 
     @staticmethod
     def spell_on_one_line(value: JsonValue) -> str:
-        """Spell a value in YAML on one line."""
+        """Return a value as YAML on one line."""
         if isinstance(value, str):
             style = None if value and yaml.safe_load(value) == value else '"'
             text = yaml.dump(value, default_style=style, allow_unicode=True, width=10_000)
@@ -54,7 +54,7 @@ class ManifestText:
         return text.removesuffix("\n...\n").strip()
 
     def line_end(self, at: int) -> int:
-        """Return where the line after the one at this index begins, or the text ends."""
+        """Return the index of the line after the one at this index, or the end of the text."""
         return find_line_end(self.text, at)
 
     def insert_line(self, at: int, line: str) -> None:
@@ -69,7 +69,7 @@ class ManifestText:
         self.text = self.text[:start] + text + self.text[end:]
 
     def finish(self, wanted: dict[str, Any]) -> bytes:
-        """Return the edited manifest, after a check that it says what it should."""
+        """Return the edited manifest, after a check that it has the expected value."""
         try:
             is_right = yaml.safe_load(self.text) == wanted
         except yaml.YAMLError as error:

@@ -36,7 +36,7 @@ _CALLABLES_OF_WORKFLOWS = frozenset(
         "flow.items", "value_at", "without_absent",
     }
 )  # fmt: skip
-_skip_json = msgspec.json.Decoder(msgspec.Raw).decode  # which reads all and builds nothing
+_skip_json = msgspec.json.Decoder(msgspec.Raw).decode  # it reads all and builds nothing
 _MODULES = frozenset({"__future__", "mcpgen.runtime", "typing"})
 
 
@@ -120,7 +120,7 @@ def _is_foreign(node: ast.AST, package: Identifier) -> bool:
 
 
 def _qualify(name: ast.expr) -> str:
-    """A name with what it is followed by, `a.b.c`; "" for any other expression."""
+    """Return a dotted name, `a.b.c`; "" for any other expression."""
     if isinstance(name, ast.Attribute):
         before = _qualify(name.value)
         return f"{before}.{name.attr}" if before else ""
@@ -128,7 +128,7 @@ def _qualify(name: ast.expr) -> str:
 
 
 def _joins_steps(node: ast.AST) -> bool:
-    """Whether only workflows have this: calls, lists of arguments and conditions."""
+    """Return whether only workflows contain this: calls, lists of arguments and conditions."""
     match node:
         case ast.comprehension():
             return True

@@ -1,6 +1,6 @@
 """Decision which files of a project a run writes, merges, keeps or deletes.
 
-It compares the new files, the lock and the files on disk, by owner. It writes nothing.
+It compares the new files, the lock and the files on disk, by owner. Nothing is written.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mcpgen.emit.merge.merge import BASE_FILE, Base, Merged, Skeletons, make_bas
 from mcpgen.ir.file_set import CONFLICT_FOLDER, RESCUE_FOLDER, FileSet, Owner, PlannedFile
 
 ReadFile = Callable[[str], bytes | None]
-"""Gives the content of the project's file at a path, or None where there is none."""
+"""Reads the project's file at a path; None if there is none."""
 
 
 class FileDiff(Struct, frozen=True):
@@ -26,40 +26,40 @@ class FileDiff(Struct, frozen=True):
 
 
 class Unmerged(Struct, frozen=True):
-    """A file in which both sides changed the same; `offered` is where ours lies, "" for markers."""
+    """A file with a conflict. `offered` is the path of mcpgen's version, "" if it has markers."""
 
     path: str
     offered: str
-    contested: tuple[str, ...]  # the keys in question, where the file has keys
+    contested: tuple[str, ...]  # the keys in conflict, if the file has keys
 
 
 class Changes(Struct, frozen=True):
-    """What a run will do, and what the lock will say of each file after it."""
+    """The changes of a run, and the lock's records of the files after it."""
 
     written: FileSet
     deleted: tuple[str, ...]
     hand_edits: tuple[FileDiff, ...]  # of generated files; refused, unless the run overwrites them
     unmerged: tuple[Unmerged, ...]
-    rescued: Mapping[str, str]  # what was overwritten though it was edited -> where its copy is
-    in_the_way: tuple[str, ...]  # files at the place of a merged one that mcpgen did not write
-    orphans_kept: tuple[str, ...]  # no longer made, but edited
+    rescued: Mapping[str, str]  # edited files that were overwritten -> their copies
+    in_the_way: tuple[str, ...]  # files at the path of a merged file, not written by mcpgen
+    orphans_kept: tuple[str, ...]  # no longer generated, but edited
     files: Mapping[str, LockedFile]
 
 
 class Earlier(Struct, frozen=True):
-    """What earlier runs left: the lock's files, and what to do where it does not tell enough."""
+    """The files of earlier runs by the lock, and the replacements for lost records."""
 
     files: Mapping[str, LockedFile] = field(default_factory=dict)
-    is_lock_lost: bool = False  # then what is absent may be what the user deleted
-    skeletons: Skeletons = tuple  # where the base was lost
+    is_lock_lost: bool = False  # then the user may have deleted any absent file
+    skeletons: Skeletons = tuple  # used if the base is lost
 
 
 def reconcile(
     planned: FileSet, earlier: Earlier, read: ReadFile, *, overwrite: bool = False
 ) -> Changes:
-    """Decide for each file whether it is written, merged, left or deleted.
+    """Decide for each file whether it is written, merged, kept or deleted.
 
-    `overwrite` rewrites generated files that were edited, after keeping a copy of them.
+    `overwrite` rewrites generated files that were edited, and copies them first.
     """
     decision = _Decision(earlier, read, overwrite=overwrite)
     for file in planned:
@@ -85,7 +85,7 @@ class _Decision:
         self._files: dict[str, LockedFile] = {}
 
     def decide(self, file: PlannedFile) -> None:
-        """Decide about a file that the run makes."""
+        """Decide about a file of this run."""
         on_disk = self._read(file.path)
         locked = self._earlier.files.get(file.path)
         self._files[file.path] = LockedFile(file.owner, sha256(file.content))
@@ -106,7 +106,7 @@ class _Decision:
             self._refuse_or_rescue(file, on_disk)
 
     def _is_known(self, path: str) -> bool:
-        """Whether an earlier run made a `merged` file; it is absent because the user deleted it."""
+        """Whether an earlier run wrote a `merged` file; the user has deleted it if it is absent."""
         if self._earlier.is_lock_lost:
             return self._base.is_lost or self._base.knows(path)
         return path in self._earlier.files
@@ -141,14 +141,14 @@ class _Decision:
         self._written.append(file)
 
     def _rescue(self, path: str, content: bytes) -> None:
-        """Keep a copy of what is overwritten."""
+        """Copy a file that will be overwritten."""
         copy = rescue_copy(path, content, self._read)
         if self._read(copy.path) is None:
             self._written.append(copy)
         self._rescued[path] = copy.path
 
     def decide_base(self, merged: list[PlannedFile]) -> None:
-        """Record what the `merged` files are, for the merges of the next run."""
+        """Record the `merged` files of this run, as the base for the merges of the next run."""
         base = make_base(merged)
         if self._base.is_lost:
             self._files[base.path] = LockedFile(base.owner, sha256(base.content))
@@ -157,7 +157,7 @@ class _Decision:
             self.decide(base)
 
     def decide_orphans(self, planned: set[str]) -> None:
-        """Decide about the files that an earlier run made and this one does not."""
+        """Decide about the files that an earlier run wrote and this run does not."""
         for path, locked in self._earlier.files.items():
             if path in planned or path == BASE_FILE or locked.owner is Owner.OWNED:
                 continue
@@ -183,7 +183,7 @@ class _Decision:
 
 
 def rescue_copy(path: str, content: bytes, read: ReadFile) -> PlannedFile:
-    """Return a copy of what is overwritten, where no other copy lies; it may lie there already."""
+    """Return a copy for the rescue folder, at a path that is free or already has this content."""
     number = 1
     place = f"{RESCUE_FOLDER}/{path}.txt"
     while read(place) not in (None, content):
@@ -201,7 +201,7 @@ def _is_text(content: bytes) -> bool:
 
 
 def format_diff(path: str, old: bytes, new: bytes, labels: Sequence[str]) -> str:
-    """Show what changes from one content of a file to another; `labels` say whose each is."""
+    """Format the difference of two contents of a file; `labels` name the old and the new side."""
     if is_binary(old) or is_binary(new):
         return f"Binary files {path} ({labels[0]}) and {path} ({labels[1]}) differ"
     lines = difflib.unified_diff(

@@ -1,8 +1,8 @@
-"""The wheel of this very mcpgen, built from its own installation: `vendor/` of a server project.
+"""The wheel of this mcpgen, built from its own installation: `vendor/` of a server project.
 
-A project that carries it installs anywhere, also where no package registry has mcpgen. Its bytes
-depend on the content of the installation alone: its entries are sorted, and `make_archive` adds
-nothing that differs between machines (git compresses what it stores anyway).
+A project with this wheel can be installed anywhere, even if no package registry has mcpgen. Its
+bytes depend only on the content of the installation: its entries are sorted, and `make_archive`
+adds nothing that differs between machines (git compresses what it stores anyway).
 
 Source: the binary distribution format of the Python Packaging User Guide.
 """
@@ -38,11 +38,11 @@ _METADATA_FIELDS: Final = (
 )
 
 
-@functools.cache  # every project of a workspace carries the same
+@functools.cache  # the same for every project of a workspace
 def make_runtime_wheel() -> PlannedFile:
     """Build the wheel of the installed mcpgen.
 
-    It installs as the original does, with its extras; only the long description is left out.
+    It installs like the original, with its extras; only the long description is omitted.
     """
     installed = distribution("mcpgen")
     version = installed.version.replace("-", "_")
@@ -58,7 +58,7 @@ def make_runtime_wheel() -> PlannedFile:
 
 
 def _package_files() -> Iterator[tuple[str, bytes]]:
-    """Read the package as a wheel contains it, by path in the wheel."""
+    """Yield the files of the package, by path in the wheel."""
     for root, folder in ((_PACKAGE, "mcpgen"), (template_root(), _PACKED_TEMPLATES)):
         for path in root.rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts:
@@ -66,7 +66,7 @@ def _package_files() -> Iterator[tuple[str, bytes]]:
 
 
 def _metadata(installed: Distribution) -> Iterator[tuple[str, bytes]]:
-    """Write what installers read: the same from a wheel, a clone and an editable installation."""
+    """Yield the metadata files: the same for a wheel, a clone and an editable installation."""
     lines = ["Metadata-Version: 2.4"]
     for field in _METADATA_FIELDS:
         lines += [f"{field}: {value}" for value in installed.metadata.get_all(field) or ()]
@@ -80,7 +80,7 @@ def _metadata(installed: Distribution) -> Iterator[tuple[str, bytes]]:
 
 
 def _record(files: Mapping[str, bytes], record: str) -> bytes:
-    """List each file with its hash and size, as CSV; the list itself has neither."""
+    """Return the list of files with hash and size, as CSV; the list itself has neither."""
     lines = io.StringIO()
     rows = csv.writer(lines, lineterminator="\n")
     for path, content in sorted(files.items()):

@@ -29,7 +29,7 @@ QUESTIONS = (
 
 
 class AnswerRefusedError(Exception):
-    """An answer has an unknown question or an invalid value; the text says which."""
+    """An answer has an unknown question or an invalid value; the message states which."""
 
 
 def prepare_skeleton() -> ForkedAhead[FileSet]:
@@ -79,7 +79,7 @@ def render_skeleton(
         except OSError as error:
             if error.errno is not None:
                 raise
-            # plumbum's, of git, which copier runs
+            # an error of plumbum, from git, which copier runs
             fault = system_error(getattr(error, "retcode", 0), str(error), str(folder))
             raise fault or error from None
         return _read(folder, package)

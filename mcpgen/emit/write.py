@@ -28,23 +28,23 @@ _STAGE = f"{STATE_FOLDER}/stage"
 
 
 class RefusedError(Exception):
-    """A project cannot be written, or not to the end, for a reason that a person can mend."""
+    """A project cannot be written, or not completely, for a reason that the user can fix."""
 
 
 class OutsideTargetError(RefusedError):
-    """A file would land outside the project's folder; says which. Nothing was written."""
+    """A file is outside the project's folder; the message states which. Nothing was written."""
 
 
 class CutShortError(RefusedError):
-    """The disk refused in the middle; says what. The next run goes on from there."""
+    """Writing failed after some changes; the message states why. The next run continues."""
 
 
 class JournalDamagedError(RefusedError):
-    """What should tell how to finish an interrupted run is not what mcpgen writes."""
+    """The journal of an interrupted run is damaged, so that the run cannot be completed."""
 
 
 class _Journal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a run is going to do; by path, the hash of what was there before (None: nothing)."""
+    """The changes of a run; `before` has the earlier hash of each file by path (None: no file)."""
 
     writes: tuple[str, ...]
     deletes: tuple[str, ...]
@@ -52,16 +52,16 @@ class _Journal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def is_interrupted(target: Path) -> bool:
-    """Whether an earlier run was cut after it had begun to change the project."""
+    """Return whether an earlier run was interrupted after it had begun to change the project."""
     return (target / JOURNAL_FILE).is_file()
 
 
 def roll_forward(target: Path) -> bool:
-    """Finish an interrupted run; say whether there was one.
+    """Complete an interrupted run; return whether there was one.
 
     Raises:
-        JournalDamagedError: no run of mcpgen's left what is there; nothing was done of it.
-        CutShortError: the disk refused again.
+        JournalDamagedError: the journal is not one of mcpgen; nothing was changed.
+        CutShortError: writing failed again.
     """
     if not is_interrupted(target):
         shutil.rmtree(target / _STAGE, ignore_errors=True)
@@ -82,14 +82,14 @@ def _read_journal(target: Path) -> _Journal:
 
 
 def write(target: Path, files: FileSet, deleted: Sequence[str]) -> None:
-    """Write `files` in their order, and delete; hold `target` with `lock_project` meanwhile.
+    """Write `files` in their order, and delete `deleted`; to be called within `lock_project`.
 
-    A file that is a link within `target` stays one: what it leads to is written.
+    A file that is a link within `target` stays a link: its target is written.
 
     Raises:
         OutsideTargetError: a path leads out of `target`; nothing was written.
-        OSError: the disk refused while staging; nothing was written.
-        CutShortError: the disk refused later.
+        OSError: staging failed; nothing was written.
+        CutShortError: a later step failed.
     """
     paths = tuple(file.path for file in files)
     _check_places(target, paths, deleted)
@@ -113,7 +113,7 @@ def write(target: Path, files: FileSet, deleted: Sequence[str]) -> None:
 
 
 def _carry_out(target: Path, journal: _Journal) -> None:
-    """Do what the journal says, as far as it is not done yet."""
+    """Make the changes in the journal that have not been made yet."""
     try:
         _apply(target, journal)
     except OSError as error:
@@ -124,7 +124,7 @@ def _carry_out(target: Path, journal: _Journal) -> None:
 def _apply(target: Path, journal: _Journal) -> None:
     for number, path in enumerate(journal.writes):
         content, place = target / _STAGE / str(number), target / path
-        if content.exists():  # else it is in its place already, and this is a second attempt
+        if content.exists():  # else it has been moved by an earlier attempt
             place = place.resolve() if place.is_symlink() else place
             place.parent.mkdir(parents=True, exist_ok=True)
             if place.exists():
@@ -142,7 +142,7 @@ def _apply(target: Path, journal: _Journal) -> None:
 
 
 def _keep_a_later_edit(target: Path, path: str, known: Sequence[str | None]) -> None:
-    """Copy a file that somebody wrote after the plan was made and before it was carried out."""
+    """Copy a file that was changed between the planning and the writing of this run."""
     content = (target / path).read_bytes()
     if sha256(content) in known:
         return
@@ -159,17 +159,17 @@ def _digest(path: Path) -> str | None:
 
 
 def _remove_empty_folders(target: Path, folder: PurePosixPath) -> None:
-    with contextlib.suppress(OSError):  # the first that is not empty ends it
+    with contextlib.suppress(OSError):  # ends at the first folder that is not empty
         for each in (folder, *folder.parents):
             if each.name:
                 (target / each).rmdir()
 
 
 def _check_places(target: Path, writes: Sequence[str], deletes: Sequence[str]) -> None:
-    """Refuse what would change anything outside the project."""
+    """Reject changes of anything outside the project."""
     for path in (*writes, *deletes):
         _check_inside(target, path)
-    for path in writes:  # of a link that is deleted, what it leads to stays
+    for path in writes:  # a deleted link leaves its target as it is
         place = target / path
         if place.is_symlink() and not place.resolve().is_relative_to(target.resolve()):
             raise OutsideTargetError(f"{path} is a symbolic link that leads out of the project")
@@ -186,7 +186,7 @@ def _check_inside(target: Path, path: str) -> None:
 
 
 def _check_free(target: Path, path: str) -> None:
-    """Refuse before anything is written what would fail in the middle."""
+    """Reject a path that could not be written, before anything is written."""
     if (target / path).is_dir():
         raise IsADirectoryError(errno.EISDIR, f"a folder is in the way of {path}")
     for folder in (target / path).relative_to(target).parents:
@@ -204,12 +204,12 @@ def _write_through(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        error.filename = error.filename or str(path)  # of a full disk, the system tells no path
+        error.filename = error.filename or str(path)  # if the disk is full, the error has no path
         raise
 
 
 def sync_folder(folder: Path) -> None:
-    """Write the names in a folder to the disk."""
+    """Flush the names in a folder to the disk."""
     if os.name == "nt":  # folders cannot be opened there
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -296,7 +296,7 @@ def _busy(process: int) -> BusyError:
 
 
 def _is_current(handle: int, mark: Path) -> bool:
-    """Whether the open file still has its path: another run may have removed it."""
+    """Return whether the open file still has its path: another run may have removed it."""
     try:
         return os.path.samestat(os.fstat(handle), mark.lstat())
     except FileNotFoundError:

@@ -19,7 +19,7 @@ Lines = Sequence[str]
 
 
 class Conflict(Struct, frozen=True):
-    """Lines that the two sides changed differently: each side's, and what they were."""
+    """Lines that the two sides changed differently: those of each side, and of the base."""
 
     yours: tuple[str, ...]
     base: tuple[str, ...]
@@ -27,11 +27,11 @@ class Conflict(Struct, frozen=True):
 
 
 Piece = tuple[str, ...] | Conflict
-"""Lines that are settled, or a conflict."""
+"""Merged lines, or a conflict."""
 
 
 def diff3(base: Lines, yours: Lines, ours: Lines) -> tuple[Piece, ...]:
-    """Merge what `yours` and `ours` made of `base`; settled lines and conflicts in their order."""
+    """Merge the changes of `yours` and `ours` since `base`; return lines and conflicts in order."""
     pieces: list[Piece] = []
     for chunk in _chunks(tuple(base), tuple(yours), tuple(ours)):
         pieces += _merge(chunk)
@@ -44,7 +44,7 @@ def is_clean(pieces: Sequence[Piece]) -> bool:
 
 
 def join(pieces: Sequence[Piece], settle: Callable[[Conflict], Lines]) -> list[str]:
-    """Return the merged lines; `settle` says what stands in the place of a conflict."""
+    """Return the merged lines; `settle` returns the lines for a conflict."""
     lines: list[str] = []
     for piece in pieces:
         lines += settle(piece) if isinstance(piece, Conflict) else piece
@@ -52,7 +52,7 @@ def join(pieces: Sequence[Piece], settle: Callable[[Conflict], Lines]) -> list[s
 
 
 def with_markers(conflict: Conflict) -> Lines:
-    """Show a conflict to whoever resolves it, as git's `merge.conflictStyle=diff3` does."""
+    """Return a conflict with markers, in the form of git's `merge.conflictStyle=diff3`."""
     return (
         "<<<<<<< yours",
         *conflict.yours,
@@ -70,7 +70,7 @@ _Chunk = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # of base, yo
 def _chunks(
     base: tuple[str, ...], yours: tuple[str, ...], ours: tuple[str, ...]
 ) -> Iterator[_Chunk]:
-    """Cut the texts at the lines that hold them together: what lies between two, and each."""
+    """Split the texts at lines that all have once; yield these, and the parts between them."""
     once = _once(base) & _once(yours) & _once(ours)
     in_yours, in_ours = _matches(base, yours), _matches(base, ours)
     start = (0, 0, 0)
@@ -88,7 +88,7 @@ def _once(lines: Lines) -> set[str]:
 
 
 def _matches(base: Lines, side: Lines) -> dict[int, int]:
-    """Return where in `side` the lines of `base` are that it kept; numbers from 0."""
+    """Map the numbers of lines of `base` that `side` kept to their numbers in `side`; from 0."""
     blocks = SequenceMatcher(None, base, side, autojunk=False).get_matching_blocks()
     return {block.a + offset: block.b + offset for block in blocks for offset in range(block.size)}
 

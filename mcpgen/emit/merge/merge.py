@@ -31,9 +31,9 @@ Blocks = Mapping[str, tuple[str, ...]]
 
 
 def fold(lines: Sequence[str]) -> tuple[list[str], Blocks]:
-    """Take the blocks out of a text, and leave their markers.
+    """Remove the content of blocks from a text; their markers stay.
 
-    A marker without its other half, or one that stands twice, is text like any other.
+    A marker without its counterpart, or one that occurs twice, is ordinary text.
     """
     rest: list[str] = []
     blocks: dict[str, tuple[str, ...]] = {}
@@ -53,9 +53,9 @@ def fold(lines: Sequence[str]) -> tuple[list[str], Blocks]:
 
 
 def stray_markers(lines: Sequence[str]) -> list[int]:
-    """Return where markers stand that are of no block, as `fold` tells blocks; lines from 0.
+    """Return the lines, from 0, of markers that belong to no block, as `fold` recognizes blocks.
 
-    A name of which no marker is left is none: whoever deletes both does without the block.
+    A name without any marker is ignored: a user who deletes both markers does not want the block.
     """
     rest, blocks = fold(lines)
     return [
@@ -88,17 +88,17 @@ _UNIONS = frozenset({".dockerignore", ".gitattributes", ".gitignore"})
 
 
 class Merged(Struct, frozen=True):
-    """What becomes of the user's file, and what is left for them to decide."""
+    """The merged file of the user, and the conflicts that remain."""
 
     content: bytes
     has_markers: bool = False
-    is_offered: bool = False  # ours could not all be brought in, and goes beside it
-    contested: tuple[str, ...] = ()  # the keys where the user's value stands, where that is known
-    has_lost_lines: bool = False  # what the user wrote inside a marked block, which is ours
+    is_offered: bool = False  # ours is not merged completely, and written to a file beside it
+    contested: tuple[str, ...] = ()  # keys that kept the user's value, if known
+    has_lost_lines: bool = False  # lines of the user in a marked block, which is ours
 
 
 def merge(path: str, base: bytes, yours: bytes, ours: bytes) -> Merged:
-    """Bring the changes of both sides together; all texts have LF line ends."""
+    """Merge the changes of both sides; all texts have LF line ends."""
     name = PurePosixPath(path)
     texts = (base.decode("utf-8", "replace"), yours.decode(), ours.decode())
     if name.name in _UNIONS:
@@ -210,7 +210,7 @@ def make_base(merged: Iterable[PlannedFile]) -> PlannedFile:
 
 
 class Base:
-    """What the `merged` files were; asks for older skeletons only where that was lost."""
+    """Earlier versions of `merged` files; renders older skeletons only if the record is lost."""
 
     def __init__(
         self,
@@ -224,18 +224,18 @@ class Base:
 
     @property
     def is_lost(self) -> bool:
-        """Whether there is none, or none that can be read."""
+        """Whether there is no readable record."""
         return self._texts is None
 
     def knows(self, path: str) -> bool:
-        """Whether an earlier run made the file, as far as the base tells."""
+        """Return whether an earlier run wrote the file, by this record."""
         return self._texts is not None and path in self._texts
 
     def of(self, path: str, yours: bytes) -> bytes | None:
-        """Return what mcpgen made of a file, of which the user made `yours`; None if it never did.
+        """Return mcpgen's version of a file that is now `yours`; None if there never was one.
 
-        Of older skeletons it is the one with the recorded hash, else the one that `yours` has most
-        lines of.
+        Among older skeletons, it is the one with the recorded hash, else the one with the most
+        lines of `yours`.
         """
         if self._texts is not None:
             text = self._texts.get(path)

@@ -22,15 +22,15 @@ _MISSING = object()  # stands for a key that a text does not have; None is a val
 
 
 class Edits(Struct):
-    """What is to be changed in the user's settings, in the order of ours."""
+    """Changes of the user's settings, in the order of ours."""
 
     values: dict[KeyPath, Any] = field(default_factory=dict)
     removed: list[KeyPath] = field(default_factory=list)
-    conflicts: list[KeyPath] = field(default_factory=list)  # both changed it, each differently
+    conflicts: list[KeyPath] = field(default_factory=list)  # changed by both, in different ways
 
 
 def merge_values(base: Any, yours: Any, ours: Any) -> Edits:
-    """Compare three mappings, as JSON or TOML are read, and say what becomes of `yours`."""
+    """Compare three mappings, as parsed from JSON or TOML, and return the edits of `yours`."""
     edits = Edits()
     _merge_mappings((), base, yours, ours, edits)
     return edits
@@ -100,7 +100,7 @@ def _by_text(texts: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _by_name(requirements: Sequence[str]) -> dict[str, list[str]]:
-    """Group requirements by the package they name, whose spelling is normalised (PEP 503)."""
+    """Group requirements by the normalized name of their package (PEP 503)."""
     groups: dict[str, list[str]] = {}
     for requirement in requirements:
         found = re.match(r"\s*([A-Za-z0-9._-]+)", requirement)
@@ -155,7 +155,7 @@ def merge_toml(base: str, yours: str, ours: str) -> tuple[str, tuple[str, ...]]:
     """Return `yours` with the changes of `ours`, and the keys whose values conflict.
 
     Raises:
-        ValueError: a text is no TOML, or cannot be edited without changing what else it says.
+        ValueError: a text is not TOML, or an edit would change its other values.
     """
     # Imported here: only a run that merges needs it. Editing TOML so that comments, order and
     # quoting survive takes a parser that keeps them, which the standard library does not have.
@@ -198,7 +198,7 @@ def _at(values: Any, path: KeyPath) -> Any:
 
 
 def _section(at: KeyPath, table: Any) -> str:
-    """Spell a table with its whole header, as a text of its own."""
+    """Return a table with its complete header, as a text."""
     import tomlkit
 
     for key in reversed(at[1:]):
@@ -209,7 +209,7 @@ def _section(at: KeyPath, table: Any) -> str:
 
 
 def _set(holder: Any, key: str, value: Any, spelled: Any) -> None:
-    """Set a key as ours spells it; of a list only the entries change, and not what is between."""
+    """Set a key, in the spelling of ours; in a list, only the entries change."""
     from tomlkit.items import Array
 
     array = holder.get(key)
@@ -221,7 +221,7 @@ def _set(holder: Any, key: str, value: Any, spelled: Any) -> None:
 
 
 def _change_entries(array: Any, value: list[str]) -> None:
-    """Bring an array to `value`; an entry that takes another's place has the comment beside it."""
+    """Change an array to `value`; an entry that replaces another one has its comment."""
     steps = SequenceMatcher(None, list(array), value, autojunk=False).get_opcodes()
     for kind, start, stop, new_start, new_stop in reversed(steps):
         if kind == "equal":

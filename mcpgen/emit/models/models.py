@@ -114,7 +114,7 @@ class _Child:
         self._script = ChildScript(_CHILD, json.dumps(request).encode(), folder=folder)
 
     def join(self) -> str:
-        """Wait for the child and return what it wrote."""
+        """Wait for the child and return its output."""
         try:
             done = self._script.join(_TIMEOUT_SECONDS)
         except TimeoutError:

@@ -19,7 +19,7 @@ RESERVED_NAMES = _TYPING | _BUILT_IN
 
 
 class UnprovenModelError(Exception):
-    """The source of datamodel-code-generator differs from its request; the text says how."""
+    """The source of datamodel-code-generator differs from its request; the message states how."""
 
 
 Definition = ast.ClassDef | ast.Assign | ast.AnnAssign
