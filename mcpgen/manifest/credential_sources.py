@@ -1,4 +1,4 @@
-"""`credentials` of the manifest: where the credential of each security scheme comes from."""
+"""`credentials` of the manifest: the source of each security scheme's credential."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Parts: TypeAlias = tuple[str | int, ...]
 
 
 class Action(Struct, frozen=True):
-    """An Action Object. Beside `remove`, `update` and `copy` mean nothing."""
+    """An Action Object. With `remove`, `update` and `copy` have no effect."""
 
     target: Annotated[str, Meta(min_length=1)]
     description: str = ""

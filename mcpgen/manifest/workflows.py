@@ -65,10 +65,10 @@ def read_workflows(
 ) -> tuple[Workflow, ...]:
     """Read the workflows of a manifest, by name.
 
-    `read_arazzo` reads the one of a name from the document at a path.
+    `read_arazzo` reads the workflow with a name from the document at a path.
 
     Raises:
-        RejectedError: one cannot be read; `problems` says why.
+        RejectedError: one cannot be read; `problems` contains the reason.
     """
     before = len(problems)
     found: list[Workflow] = []

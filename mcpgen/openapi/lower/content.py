@@ -134,7 +134,7 @@ class ContentLowering:
         )
 
     def _links(self, node: Node) -> tuple[ResponseLink, ...]:
-        """Lower the links of a response, by name; those that cannot be followed are left out."""
+        """Lower the links of a response, by name; those that cannot be followed are omitted."""
         found: list[ResponseLink] = []
         for _, child in sorted(node.members(), key=lambda member: member[0]):
             link: Node | None = child

@@ -88,7 +88,7 @@ def _report_hosts(node: Node, flows: JsonObject, source: Source) -> None:
 def _drop_invalid_urls(
     identifier: str, flows: JsonObject, node: Node, source: Source
 ) -> JsonObject:
-    """Return the flows without invalid URLs; what is no flow, such as an extension, is dropped."""
+    """Return the flows without invalid URLs; other values, such as extensions, are dropped."""
     checked: JsonObject = {}
     for name, flow in flows.items():
         if not isinstance(flow, dict):

@@ -74,7 +74,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _report(signals: Iterable[TextSignal], text: str, path: Path) -> Iterator[TextFinding]:
-    """Yield at most two findings for a text: what steers a model, and what is hidden."""
+    """Yield at most two findings for a text: steering of a model, and hidden text."""
     steering: list[TextSignal] = []
     hidden: list[TextSignal] = []
     for signal in signals:
