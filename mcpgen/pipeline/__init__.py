@@ -1,4 +1,4 @@
-"""Where the stages are joined into what the commands do.
+"""The stages, combined into the functions behind the commands.
 
-Each module is imported by itself: `check` needs a tenth of what `generate` does.
+Each module is imported separately: `check` needs a tenth of the modules of `generate`.
 """

@@ -87,10 +87,10 @@ def _remove_oldest(folder: Path, max_bytes: int) -> None:
 
 
 class ToolCases:
-    """Makes the test cases of the tools of one server, except those that the cache has.
+    """Creates the test cases of the tools of one server, except those in the cache.
 
-    The cache decides nothing but the time: a tool whose entry depends on the tools before it, since
-    they share bounds on the time of a search, is made again in each run.
+    The cache affects nothing but the time: a tool whose entry depends on the tools before it, since
+    they share bounds on the time of a search, is created again in each run.
     """
 
     def __init__(self, plan: ServerPlan, cache: CaseCache) -> None:

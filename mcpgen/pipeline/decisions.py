@@ -1,4 +1,4 @@
-"""What was decided about a new server: each decision with its reason, and what changes it."""
+"""Decisions about a new server: each with its reason, and the options that change it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Decided(Struct, frozen=True):
 
 
 def explain_decisions(decided: Decided) -> tuple[Decision, ...]:
-    """Return the decisions in the order in which a reader asks for them."""
+    """Return the decisions in the order of a reader's questions."""
     return (
         _explain_name(decided),
         *_explain_tools(decided),
@@ -197,7 +197,7 @@ def _explain_hidden(credentials: Sequence[HiddenCredential]) -> Iterator[Decisio
 
 
 def _explain_origins(plan: ServerPlan) -> Iterator[Decision]:
-    """Yield which origins beside that of the API get credentials, and which do not."""
+    """Yield the origins other than the API's that receive credentials, and those that do not."""
     change = ("--confirm-origin", "sources.credential_origins")
     open_ = list(dict.fromkeys(it.origin for it in plan.destinations if not it.is_confirmed))
     confirmed = list(dict.fromkeys(it.origin for it in plan.destinations if it.is_confirmed))
@@ -219,7 +219,7 @@ def _explain_origins(plan: ServerPlan) -> Iterator[Decision]:
 
 
 def _explain_details(plan: ServerPlan) -> Iterator[Decision]:
-    """Yield what is derived for some tools, and settings that few users change."""
+    """Yield decisions that concern some tools, and settings that few users change."""
     tools = plan.tools
     pages = [tool.pagination for tool in tools if tool.pagination is not None]
     paged = Counter(f"assumed {it.kind}" if it.is_assumed else it.kind for it in pages)

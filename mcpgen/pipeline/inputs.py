@@ -27,7 +27,7 @@ _DEFAULTS = BuildOptions()
 
 
 class Published(Struct, frozen=True):
-    """What the generated package promises its users; later runs keep it."""
+    """Names that the generated package has published; later runs keep them."""
 
     settings: Mapping[str, str] = field(default_factory=dict)  # by security scheme
     arguments: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by operation
@@ -48,7 +48,7 @@ class FirstManifest(Struct, frozen=True):
 
 
 class Inputs(Struct, frozen=True):
-    """Everything that decides the files of a project. Each command creates its own."""
+    """All data that determines the files of a project. Each command creates its own."""
 
     folder: Path  # the paths in the manifest are relative to it
     manifest: LocatedManifest
@@ -65,7 +65,7 @@ class Inputs(Struct, frozen=True):
 
 
 class InputFiles(Struct, frozen=True):
-    """The files that a project is generated from, beside its manifest."""
+    """The files that a project is generated from, besides its manifest."""
 
     documents: tuple[tuple[Mapping[str, bytes], LockedDocument], ...] = ()
     overlays: Mapping[str, bytes] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class PlannedProject(Struct, frozen=True):
 
 
 class Project(Struct, frozen=True):
-    """Every file of a project in memory, except its lock."""
+    """All files of a project in memory, except its lock."""
 
     plan: ServerPlan
     files: FileSet

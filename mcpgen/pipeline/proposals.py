@@ -1,4 +1,4 @@
-"""Proposals for a server that exists: entries of its manifest, none of which it has."""
+"""Proposals for an existing server: entries that its manifest does not have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user of `new` needs to know of a document before choosing: its operations and costs."""
+"""Facts about a document that a user of `new` needs for a choice: its operations and costs."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def code_digest() -> str:
 
 
 def _sources() -> list[Path]:
-    """List the code and the templates that determine what is generated."""
+    """List the code and the templates that determine the output."""
     package = Path(mcpgen.__file__).parent
     templates = [path for path in template_root().rglob("*") if path.is_file()]
     return sorted([*package.rglob("*.py"), *package.rglob("*.tsv"), *templates])

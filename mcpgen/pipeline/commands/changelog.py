@@ -1,4 +1,4 @@
-"""`changelog`: what changed in the tools of a project since an earlier state of it."""
+"""`changelog`: the changes of a project's tools since an earlier state."""
 
 from __future__ import annotations
 
@@ -96,10 +96,10 @@ def compare_with(
 
 
 def read_levels(intent: LocatedManifest, problems: Problems) -> dict[str, Level]:
-    """Give the levels that the manifest gives to rules, by id.
+    """Return the levels that the manifest assigns to rules, by rule id.
 
     Raises:
-        RejectedError: it names a rule that there is not.
+        RejectedError: it names an unknown rule.
     """
     stated = intent.manifest.changelog
     for rule in stated.keys() - RULES.keys():

@@ -41,12 +41,12 @@ def check(
     inputs_decide: bool = False,
     loads_handlers: bool = True,
 ) -> CheckReport:
-    """Say whether the project at `target` is current, its generated files unedited, and loads.
+    """Check that the project at `target` is current and unedited, and that it can be loaded.
 
-    Writes nothing there. An edited file weighs more than a stale one; both are told. With
-    `ignore_toolchain` other versions of the tools that mcpgen uses make nothing stale. With
-    `inputs_decide` nothing more is looked at, or told, once an input has changed, and `handlers/`
-    are not loaded, and neither are they without `loads_handlers`.
+    Writes nothing there. An edited file determines the outcome before a stale one; both are
+    reported. With `ignore_toolchain`, other versions of the tools that mcpgen uses do not make the
+    project stale. With `inputs_decide`, the check ends at a changed input and never loads
+    `handlers/`; without `loads_handlers`, they are not loaded either.
     """
     problems = Problems()
     try:
@@ -80,7 +80,7 @@ def check(
         _report_destinations(target, problems)
         is_misfit = check_overrides(target, problems, is_lost=OVERRIDDEN_FILE in missing)
         is_misfit |= check_own_skills(target, problems)
-        # Whatever is found so far explains why the server does not start.
+        # The problems found so far already explain why the server does not start.
         if loads_handlers and not (stale or edited or is_misfit or inputs_decide):
             is_misfit = check_loading(target, problems)
         outcome = (
@@ -94,7 +94,7 @@ def check(
 def _report_changed_tools(
     lock: Lock, problems: Problems, *, is_all: bool, ignored: bool
 ) -> list[str]:
-    """Give the tools that have another version now; `is_all` says that nothing else is stale."""
+    """Return the tools whose version changed; `is_all` states that nothing else is stale."""
     now = {"mcpgen": importlib.metadata.version("mcpgen")}
     then = {"mcpgen": lock.mcpgen}
     if not ignored:
@@ -141,7 +141,7 @@ def _report_destinations(target: Path, problems: Problems) -> None:
             stated = [it.get("credential_origins", {}) for it in apis]
             origins = [origin for it in stated for origin, is_ok in it.items() if not is_ok]
         except (ValueError, TypeError, AttributeError):
-            continue  # which is reported as an edit
+            continue  # reported as an edit
         for origin in sorted(set(origins)):
             problems.warning(
                 "credential-destination",
@@ -165,14 +165,14 @@ def _report_stale(problems: Problems, path: str, how: str) -> None:
 
 
 def _report_missing_resources(target: Path, problems: Problems) -> list[str]:
-    """Give the files that the manifest offers as resources and that are not there."""
+    """Return the missing files among those that the manifest serves as resources."""
     missing: list[str] = []
     for listing in sorted(target.glob("src/*/_generated/resources.json")):
         try:
             entries = json.loads(listing.read_bytes())
             files = [file for entry in entries if isinstance(file := entry.get("file"), str)]
         except (ValueError, TypeError, AttributeError):
-            continue  # which is told already: somebody edited it
+            continue  # an edit by hand, which has been reported already
         folder = listing.parents[1]
         missing += [
             (folder / file).relative_to(target).as_posix()
@@ -191,7 +191,7 @@ def _report_missing_resources(target: Path, problems: Problems) -> list[str]:
 
 
 def _compare_files(target: Path, lock: Lock, problems: Problems) -> tuple[list[str], list[str]]:
-    """Give the generated files that are missing, and those that somebody edited."""
+    """Return the generated files that are missing, and those that were edited."""
     inputs = {*lock.inputs, ANSWERS_FILE}
     missing: list[str] = []
     edited: list[str] = []

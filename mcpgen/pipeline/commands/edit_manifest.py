@@ -23,7 +23,7 @@ Values = Mapping[tuple[str, ...], JsonValue]
 
 
 class ManifestEdit(Struct, frozen=True):
-    """What an edit changes; `after` is None if the manifest cannot be edited."""
+    """An edit of the manifest; `after` is None if the manifest cannot be edited."""
 
     outcome: Outcome
     before: bytes = b""

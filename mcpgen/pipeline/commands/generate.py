@@ -41,9 +41,9 @@ from mcpgen.pipeline.user_cache import code_digest, store, touch, user_cache
 
 
 def note_current(report: Report, cache: Path | None) -> None:
-    """Store that a run left its project up to date, and what it reported.
+    """Record that a run left its project up to date, and what it reported.
 
-    A run that changed files may have reported a warning about the changes, so it is not stored.
+    A run that changed files may have reported a warning about the changes, so it is not recorded.
     Notes alone need not be repeated. A cache that cannot be written is ignored.
     """
     if report.outcome is not Outcome.DONE:
@@ -96,7 +96,7 @@ def _find_notes(target: Path, cache: Path | None) -> tuple[Path | None, Path | N
 
 
 class Edit(Struct, frozen=True):
-    """A change of the sources of a project, which is written together with what it generates."""
+    """A change of the sources of a project, which is written together with the generated files."""
 
     manifest: bytes
     lock: Lock  # as the plan reads it

@@ -127,16 +127,16 @@ def new(
     confirm: Confirm | None = None,
     choose: Choose | None = None,
 ) -> Report:
-    """Make a server project from the API description at `source`, a path or a URL.
+    """Create a server project from the API description at `source`, a path or a URL.
 
-    It may be a manifest as well, the path of one that names its own documents. `decide` is asked
-    about each credential that the document hides; without it, only those that leave no doubt are
-    taken from the environment. `confirm` is asked about each other origin that would get
-    credentials; without it, only `options.confirmed_origins` may. `choose` completes the options
-    and the target, as soon as the document has been read.
+    `source` may also be the path of a manifest that names its own documents. `decide` is called for
+    each credential that the document hides; without it, only certain ones are read from the
+    environment. `confirm` is called for each other origin that would receive credentials; without
+    it, only `options.confirmed_origins` may. `choose` completes the options and the target, as soon
+    as the document has been read.
 
-    Without `target` it goes to `<name>-mcp` here. The folder is written as a whole or not at all;
-    every reason stands in the report's problems.
+    Without `target`, the project is `<name>-mcp` here. The folder is written as a whole or not at
+    all; the report's problems contain every reason.
     """
     problems = Problems()
     if target is not None and refuse_target(target, problems):
@@ -200,7 +200,7 @@ def new(
 def _with_decisions(
     report: Report, project: Project, manifest: Manifest, options: Options, *, has_manifest: bool
 ) -> Report:
-    """Add what was found and decided to the report of a project that was written."""
+    """Add the findings and decisions to the report of a project that was written."""
     from mcpgen.pipeline.decisions import Decided, explain_decisions
 
     decided = Decided(project.plan, manifest, options, has_manifest, project.credentials)
@@ -240,9 +240,9 @@ def _new_from_manifest(
 def new_by_hand(
     name: str, target: Path | None, answers: Mapping[str, str], progress: Progress
 ) -> Report:
-    """Make a server project without a document, whose owner writes all that it serves.
+    """Create a server project without a document; its owner writes all that it serves.
 
-    Without `target` it goes to `<name>-mcp` here; otherwise as `new`.
+    Without `target`, the project is `<name>-mcp` here; otherwise as `new`.
     """
     problems = Problems()
     target = target or Path(f"{name}-mcp")

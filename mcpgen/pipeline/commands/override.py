@@ -53,7 +53,7 @@ from mcpgen.pipeline.project.project_folder import (
 
 
 class OverrideReport(Struct, frozen=True):
-    """What was done for one operation. With a dry run, `written` is what would be."""
+    """Result for one operation. In a dry run, `written` are the files that would be written."""
 
     problems: Problems
     outcome: Outcome
@@ -108,14 +108,14 @@ def override(
 ) -> OverrideReport:
     """Append an override of an operation to `handlers/`; with `replaces`, with its own body.
 
-    `name` is the operation's key, its tool's name or its operationId. A generated handler that
-    was edited by hand gives its body, and is as it was generated again.
+    `name` is the operation's key, its tool's name or its operationId. The body of a generated
+    handler that was edited by hand is moved to the override, and the handler is generated again.
     """
     return _run(target, options, progress, lambda run: _override(run, name, replaces=replaces))
 
 
 def ack(target: Path, name: str, options: GenerateOptions, progress: Progress) -> OverrideReport:
-    """Accept what an overridden operation is like now, so that `check` no longer tells of it."""
+    """Accept the current state of an overridden operation, so that `check` no longer reports it."""
     return _run(target, options, progress, lambda run: _ack(run, name))
 
 
@@ -262,7 +262,7 @@ def _with_stub(
 
 
 class _Generated(Struct, frozen=True):
-    """The generated handler of an operation, as it lies in the project and as it was made."""
+    """The generated handler of an operation, as it is in the project and as it was generated."""
 
     path: str
     text: str
@@ -277,7 +277,7 @@ class _Generated(Struct, frozen=True):
 
     @property
     def own_path(self) -> str:
-        """Where its override goes."""
+        """Path of the module for its override."""
         return f"src/{self.package}/handlers/{PurePosixPath(self.path).name}"
 
     @property

@@ -73,9 +73,9 @@ class Mismatch(Struct, frozen=True):
 
 
 class Pull(Struct, frozen=True):
-    """Fetched documents, and what they change. Nothing is written yet.
+    """Fetched documents, and their changes. Nothing is written yet.
 
-    `changelog` is None where the tools could not be compared, or nothing came.
+    `changelog` is None if the tools could not be compared, or nothing was fetched.
     """
 
     problems: Problems
@@ -115,13 +115,13 @@ def pull(
 ) -> Pull:
     """Fetch the documents of the project at `target` from their origins, or one from `source`.
 
-    Of several documents `name=source` fetches the one of that name, or at that path. One without
-    an origin is skipped, with a warning.
+    If there are several documents, `name=source` fetches the one with that name, or at that path. A
+    document without an origin is skipped, with a warning.
 
-    Writes nothing. A document that cannot be served is refused, as `generate` would refuse it. So
-    is one that seems to describe another API, unless `accepts_other`, or it is among the
-    `accepted` documents, which an earlier pull fetched and which are not fetched again.
-    `options.force` overwrites edits of the vendored document; a copy of them is kept.
+    Writes nothing. A document that cannot be served is rejected, as `generate` would reject it. So
+    is one that seems to describe another API, unless `accepts_other`, or it is among the `accepted`
+    documents, which an earlier pull fetched and which are not fetched again. `options.force`
+    overwrites edits of the vendored document; a copy of them is stored.
     """
     problems = Problems()
     try:
@@ -175,7 +175,7 @@ def _find_pending_changes(target: Path) -> dict[str, Any]:
 
 
 def collect_evidence(fetched: Pull, *, is_written: bool) -> dict[str, Any]:
-    """Return what `.mcpgen/evidence/source.json` records of a pull.
+    """Return the content of `.mcpgen/evidence/source.json` for a pull.
 
     `level` is that of the changes in the tools, "" if they could not be compared.
     """
@@ -311,7 +311,7 @@ class _Run:
         documents: Mapping[str, Document],
         placed: Mapping[str, Mapping[str, bytes]],
     ) -> Lock:
-        """Return the lock with what was fetched, which the next `generate` will read."""
+        """Return the lock with the fetched contents, which the next `generate` will read."""
         origins = {each.root: each for each in lock.documents}
         for path, document in documents.items():
             hashes = {each: sha256(content) for each, content in placed[path].items()}
@@ -338,7 +338,7 @@ class _Run:
         return self._sources[path].origin
 
     def _find_source(self, path: str) -> str:
-        """Where the document for this path is fetched from."""
+        """Return the URL or path from which the document at this path is fetched."""
         return self._given or locate_source(self._find_origin(path).source, self._target)
 
     def _choose_documents(self) -> list[str]:
@@ -422,7 +422,7 @@ class _Run:
         return locked.etag if is_same else ""
 
     def _place_files(self, path: str, document: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Give the files by where they go: the root file keeps its place."""
+        """Return the files by their paths in the project: the root file keeps its path."""
         (root, content), *others = document.items()
         if others and (root != path or "/" not in path):
             name = root.rpartition("/")[2]
@@ -438,7 +438,7 @@ class _Run:
         return {path: content, **dict(others)}
 
     def _list_changes(self, contents: Mapping[str, bytes], changed: Lock) -> FileSet:
-        """Give what differs from what lies in the project; the lock comes last."""
+        """Return the files that differ from those in the project; the lock is last."""
         files: list[PlannedFile] = []
         for path, content in contents.items():
             on_disk = read_file(self._target, path)

@@ -61,8 +61,8 @@ def add_source(
 ) -> SourceChange:
     """Prepare to add the API description at `source`, a path or a URL, to the project at `target`.
 
-    Without `name` it is called after its API. `prefix` begins the names of its tools; None is the
-    name. A file inside of the project is used where it lies.
+    Without `name`, it has the name of its API. `prefix` begins the names of its tools; None means
+    the name. A file inside the project is used at its path.
     """
     return _prepare(
         target, options, progress, lambda run: run.add(source, name=name, prefix=prefix)
@@ -77,7 +77,7 @@ def remove_source(
 
 
 def write_source_change(change: SourceChange, options: GenerateOptions) -> Report:
-    """Write what was prepared as a whole, or nothing."""
+    """Write a prepared change as a whole, or nothing."""
     report = change.report
     target, problems = report.target, report.problems
     if change.prepared is None:
@@ -242,7 +242,7 @@ class _Run(Struct, frozen=True):
             raise StoppedError(Outcome.FINDINGS) from None
 
     def _path_in_project(self, document: Document) -> str:
-        """Return the path of a document that lies in the project already; "" of another one."""
+        """Return the path of a document inside the project; "" for another one."""
         if document.path is None:
             return ""
         path, folder = document.path.resolve(), self.target.resolve()
@@ -303,7 +303,7 @@ class _Run(Struct, frozen=True):
         return names - {""}
 
     def _choose_path(self, name: str, document: Document) -> str:
-        """Return where the root file of a new document goes."""
+        """Return the path for the root file of a new document."""
         from mcpgen.openapi.resolve.resolve import resolve
         from mcpgen.pipeline.build import vendor_document
 

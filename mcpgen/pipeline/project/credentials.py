@@ -28,7 +28,7 @@ from mcpgen.text.hosts import origin_of
 Confirm = Callable[[CredentialDestination], bool]
 """Decides whether an origin may receive credentials."""
 Decide = Callable[[HiddenCredential], HiddenCredential]
-"""Decides about one credential: `is_certain` of what it returns makes the entry active."""
+"""Decides about one credential: `is_certain` of the returned one makes the entry active."""
 
 
 def with_credentials(
@@ -115,7 +115,7 @@ def report_decided(
 def report_hidden(plan: ServerPlan, sources: Mapping[str, SourceEntry], problems: Problems) -> None:
     """Report the credentials that neither the documents nor the manifest declare.
 
-    `sources` are by what begins the keys of their operations.
+    `sources` are by the prefix of their operation keys.
     """
     for name, source in sources.items():
         for credential in find_hidden_credentials(
@@ -140,7 +140,7 @@ def _warn(credential: HiddenCredential, problems: Problems, help: str) -> None:
 
 
 def _entry(credential: HiddenCredential) -> str:
-    """Spell the manifest's entry for a credential on one line."""
+    """Return the manifest's entry for a credential on one line."""
     parts = []
     if credential.schemes:
         parts.append(f"security_schemes: {in_flow(dict(credential.schemes))}")

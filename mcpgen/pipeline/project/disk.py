@@ -24,7 +24,7 @@ from mcpgen.emit.write import (
 from mcpgen.pipeline.options import Outcome, StoppedError
 
 NO_TEMPORARY_FOLDER = "No usable temporary directory"
-"""How `tempfile` begins its message where it can write to none of the usual folders."""
+"""Start of the message of `tempfile` if it cannot write to any of the usual folders."""
 
 
 class _Fault(Struct, frozen=True):
@@ -85,7 +85,7 @@ def report_system_fault(
 ) -> Outcome:
     """Report the fault as an error and return the outcome.
 
-    `folder` is where the error happened, if the error does not say so.
+    `folder` is the place of the error, if the error does not state it.
     """
     fault = _fault_of(error)
     if fault is None or not isinstance(error, OSError):
@@ -210,12 +210,12 @@ def _format_error(error: OSError | RefusedError, cannot: str, target: Path) -> s
 
 
 def write_atomically(place: Path, content: bytes, *, mode: int = 0o644) -> None:
-    """Write a file as a whole or not at all, even if the machine stops. A link is replaced.
+    """Write a file atomically, even if the machine stops. A link is replaced.
 
     `mode` is that of a new file; an existing one keeps its own.
 
     Raises:
-        OSError: the disk refused; nothing was written.
+        OSError: the file cannot be written; nothing was written.
     """
     handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}-")
     staged = Path(name)

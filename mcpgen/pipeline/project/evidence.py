@@ -58,12 +58,12 @@ def list_inputs(check: str) -> tuple[str, ...]:
 def write_evidence(
     target: Path, check: str, evidence: Mapping[str, Any], *, now: datetime | None = None
 ) -> None:
-    """Write the evidence of a check, on the inputs as they are now, whole or not at all.
+    """Write the evidence of a check of the current inputs, atomically.
 
-    Results that it replaces are kept as `earlier`, the latest first.
+    The results that it replaces are listed in `earlier`, the latest first.
 
     Raises:
-        OSError: the disk refused.
+        OSError: the file cannot be written.
     """
     file = target / EVIDENCE_FOLDER / f"{check}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -139,7 +139,7 @@ def _remove_paths(text: str, target: Path) -> str:
 
 
 def read_evidence(target: Path, check: str) -> dict[str, Any] | None:
-    """Give the evidence of a check, whether it still holds or not; None where there is none."""
+    """Read the evidence of a check, whether it is still current or not; None if there is none."""
     try:
         evidence = json.loads(read_file(target, f"{EVIDENCE_FOLDER}/{check}.json") or b"")
     except (ValueError, RecursionError):
@@ -148,7 +148,7 @@ def read_evidence(target: Path, check: str) -> dict[str, Any] | None:
 
 
 def read_results(target: Path, checks: Iterable[str]) -> dict[str, str]:
-    """Say what each check found: "unknown" without evidence, "stale" if its inputs changed."""
+    """Read the result of each check: "unknown" without evidence, "stale" if its inputs changed."""
     found = {check: read_evidence(target, check) for check in checks}
     inputs = hash_inputs(ProjectFiles(target)) if any(found.values()) else {}
     results = dict.fromkeys(found, "unknown")
@@ -160,7 +160,7 @@ def read_results(target: Path, checks: Iterable[str]) -> dict[str, str]:
 
 
 def is_evidence_current(target: Path, evidence: Mapping[str, Any]) -> bool:
-    """Whether what the evidence was found on is what lies there now."""
+    """Return whether the evidence is of the current inputs."""
     names = list_inputs(str(evidence.get("check", "")))
     return bool(evidence.get("inputs") == hash_inputs(ProjectFiles(target), names))
 
@@ -172,10 +172,10 @@ def has_current_evidence(target: Path, check: str) -> bool:
 
 
 def describe_tools(target: Path) -> dict[str, str]:
-    """Say which sources of the runtime a result is found with, where its version does not tell.
+    """Return the hash of the runtime's sources if its version does not identify them, else {}.
 
-    That is in a checkout under development (an editable install). They are no input: a result would
-    hold for hours at most. Of a release this is empty.
+    That is the case in a checkout under development (an editable install), not in a release. The
+    sources do not count as inputs: results would be stale within hours.
     """
     origin = json.loads(find_distribution(target).read_text("direct_url.json") or "{}")
     if not origin.get("dir_info", {}).get("editable"):
@@ -188,7 +188,7 @@ def describe_tools(target: Path) -> dict[str, str]:
 
 
 def has_other_sources(target: Path, evidence: Mapping[str, Any]) -> bool:
-    """Whether evidence that still holds was found, all or in part, with other sources."""
+    """Return whether current evidence was found, at least in part, with other runtime sources."""
     parts = (evidence, evidence.get("mutation"))  # which may be of an earlier run
     recorded = {
         str(part[_SOURCES]) for part in parts if isinstance(part, dict) and _SOURCES in part
@@ -209,10 +209,10 @@ README_FILE = "README.md"
 
 
 def show_figures(target: Path) -> tuple[str, ...]:
-    """Bring the README's block of results up to the evidence; give the path if it was written.
+    """Update the README's block of results from the evidence; return its path if it was written.
 
     Raises:
-        OSError: the disk refused.
+        OSError: the file cannot be written.
     """
     content = read_file(target, README_FILE)
     if content is None or set_figures(content, "") == set_figures(content, "?"):
@@ -231,7 +231,7 @@ def show_figures(target: Path) -> tuple[str, ...]:
 
 
 def set_figures(readme: bytes, shown: str) -> bytes:
-    """Give a README with other figures in its block of results, if it has one."""
+    """Replace the figures in a README's block of results; return it unchanged if it has none."""
     try:
         return with_block(readme.decode(), FIGURES, shown).encode()
     except UnicodeDecodeError:
@@ -239,7 +239,7 @@ def set_figures(readme: bytes, shown: str) -> bytes:
 
 
 def format_tests(evidence: Mapping[str, Any]) -> str:
-    """Say in figures what tests found; it has no date, so that it changes only with them."""
+    """Format the results of tests as sentences; without a date, so that equal results are equal."""
     counts, cases = _numbers(evidence.get("tests")), _numbers(evidence.get("cases"))
     said = [f"{count:,} {what}" for what, count in counts.items() if count or what == "passed"]
     sentences = [f"Tests: {', '.join(said)}."]
@@ -259,7 +259,7 @@ def format_tests(evidence: Mapping[str, Any]) -> str:
 
 
 def format_scores(evidence: Mapping[str, Any]) -> str:
-    """Say which scores the server got; "" if it got none."""
+    """Format the scores of a server as a sentence; "" if it has none."""
     revisions = evidence.get("revisions")
     scores = describe_scores(revisions if isinstance(revisions, dict) else {})
     return f"Score of `mcpgen validate`: {scores}." if scores else ""
@@ -284,7 +284,7 @@ def describe_scores(revisions: Mapping[str, Any]) -> str:
 
 
 def _numbers(value: Any) -> dict[str, int]:
-    """The counts among the members of what should be an object."""
+    """Return the members that are integers; {} for a value that is not an object."""
     members = value.items() if isinstance(value, dict) else ()
     return {str(name): count for name, count in members if type(count) is int}
 

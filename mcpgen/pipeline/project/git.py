@@ -14,21 +14,21 @@ _OF_A_HOOK = ("GIT_COMMON_DIR", "GIT_DIR", "GIT_PREFIX", "GIT_WORK_TREE")
 
 
 class GitUnusableError(Exception):
-    """Git cannot answer; says why."""
+    """Git failed; the message states why."""
 
 
 class NoRepositoryError(GitUnusableError):
-    """There is nothing that git could be asked about."""
+    """The folder is not in a git repository."""
 
 
 def find_commit(folder: Path, revision: str) -> str | None:
-    """Give the hash of the commit that a revision means in the repository around `folder`.
+    """Return the hash of the commit that a revision names in the repository around `folder`.
 
-    None where the repository has no such revision.
+    None if the repository has no such revision.
 
     Raises:
-        NoRepositoryError: `folder` lies in none.
-        GitUnusableError: git is not installed, or does not answer for the repository.
+        NoRepositoryError: `folder` is in no repository.
+        GitUnusableError: git is not installed, or fails for the repository.
     """
     if find_root(folder) is None:
         raise NoRepositoryError(f"{folder} lies in no git repository")
@@ -50,7 +50,7 @@ def find_branch_point(folder: Path, commit: str) -> str:
 
 
 def find_root(folder: Path) -> Path | None:
-    """Return the root of the repository around `folder`; None if it lies in none."""
+    """Return the root of the repository around `folder`; None if it is in no repository."""
     place = folder.resolve()
     return next((each for each in (place, *place.parents) if (each / ".git").exists()), None)
 
@@ -71,10 +71,10 @@ def list_changed_paths(folder: Path, commit: str) -> list[str]:
 
 
 def read_at(folder: Path, commit: str, path: str) -> bytes | None:
-    """Give the file at `path` below `folder` as a commit has it; None where it has none.
+    """Return the file at `path` below `folder` in a commit; None if the commit does not have it.
 
     Raises:
-        GitUnusableError: it has one, and git cannot give it, as in a clone without all contents.
+        GitUnusableError: git cannot read it, as in a clone without all contents.
     """
     if not _require_success(_git(folder, "ls-tree", commit, "--", path)):
         return None

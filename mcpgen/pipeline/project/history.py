@@ -1,4 +1,4 @@
-"""What git has of a project at an earlier revision: its tools, its evidence, its versions."""
+"""Earlier states of a project in git: its tools, its evidence and its versions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class EarlierProject(Struct, frozen=True):
         return LOCK_FILE in self.files
 
     def read_listing(self) -> bytes | None:
-        """Return the file with the tools that were listed; None if there is none."""
+        """Return the file with the listed tools; None if there is none."""
         paths = [path for path in self.files if _LISTING.fullmatch(path)]
         return self.files[max(paths, key=lambda path: "search_" in path)] if paths else None
 
@@ -83,11 +83,11 @@ class EarlierProject(Struct, frozen=True):
 def find_base(folder: Path, revision: str | None, problems: Problems) -> str | None:
     """Return the commit that a branch is reviewed against: where it left `revision`.
 
-    The default is HEAD, so that what is not committed is reviewed. None if no revision is named,
+    The default is HEAD, so that uncommitted changes are reviewed. None if no revision is named,
     and `folder` is in no repository, or in one without a commit.
 
     Raises:
-        StoppedError: there is no such revision, or git does not answer.
+        StoppedError: there is no such revision, or git failed.
     """
     why = "there is nothing to compare with"
     try:

@@ -58,7 +58,7 @@ def _package_with_handlers(target: Path) -> Path | None:
 
 
 def _note(target: Path, package: Path, cache: Path | None) -> Path | None:
-    """Return where a good load is noted, by the server's code, ours, and what is installed."""
+    """Return the path of the note of a successful load, by the code, ours, and the packages."""
     with contextlib.suppress(OSError):
         installed = Path(sysconfig.get_path("purelib")).stat().st_mtime_ns
         parts = [code_digest().encode(), f"{sys.executable} {sys.version} {installed}".encode()]
@@ -72,7 +72,7 @@ def _note(target: Path, package: Path, cache: Path | None) -> Path | None:
 
 
 def _load(target: Path, package: str) -> Mapping[str, str]:
-    """Load the server in a child process; return its report, or what became of the process."""
+    """Load the server in a child process; return its report, or how the process ended."""
     path = os.pathsep.join(
         filter(None, [str((target / "src").resolve()), os.environ.get("PYTHONPATH")])
     )
@@ -130,7 +130,7 @@ def _is_own(module: str, target: Path) -> bool:
 
 
 def _is_declared(module: str, target: Path) -> bool:
-    """Tell whether a module may come from a dependency that the server declares."""
+    """Return whether a module may come from a dependency that the server declares."""
     try:
         project = tomllib.loads((read_file(target, "pyproject.toml") or b"").decode())["project"]
         declared = [re.split(r"[^\w.-]", text)[0] for text in project["dependencies"]]
@@ -146,7 +146,7 @@ def _plain(name: str) -> str:
 
 
 def _location(target: Path, path: str, line: int) -> Location | None:
-    """Locate a line of the project; None for a file outside of it."""
+    """Return the location of a line of the project; None for a file outside the project."""
     try:
         inside = Path(path).resolve().relative_to(target.resolve()).as_posix()
     except ValueError:

@@ -20,7 +20,7 @@ from mcpgen.pipeline.project.report_changes import find_unresolved
 
 
 class LockState(Struct, frozen=True, kw_only=True):
-    """How the files of a project differ from its lock."""
+    """Differences between the files of a project and its lock."""
 
     is_interrupted: bool = False  # an earlier run was interrupted; nothing else is known
     unreadable: str = ""  # why there is no lock to compare with; nothing else is known

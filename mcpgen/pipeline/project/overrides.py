@@ -30,7 +30,7 @@ _SEEN = {"override": ("input-", "output-"), "before": ("input-",), "after": ("ou
 
 _HANDLERS = re.compile(r"/_generated/(?:tools/[^/]+|workflows)\.py\Z")
 ReadBody = Callable[[str], str | None]
-"""Gives the body of the generated handler of a tool, or None where it cannot be read."""
+"""Returns the body of a tool's generated handler; None if it cannot be read."""
 
 
 def read_project_handlers(target: Path, problems: Problems) -> HandWritten:
@@ -57,7 +57,7 @@ def find_named_call_types(target: Path) -> frozenset[str]:
 
 
 def _body_in(modules: Iterable[bytes], tool: str) -> str | None:
-    """Find the body of a tool's generated handler in the modules that have some."""
+    """Find the body of a tool's generated handler in these modules; None if it cannot be read."""
     for content in modules:
         if f'@tools.handler("{tool}")'.encode() not in content:
             continue
@@ -75,10 +75,10 @@ def remember(
     operation_ids: Mapping[str, str],
     earlier: Mapping[str, OverrideRecord],
 ) -> dict[str, OverrideRecord]:
-    """Give what is to be remembered of the operations that have hooks, by key.
+    """Return the records of the operations that have hooks, by operation key.
 
-    `surface` and `operation_ids` are of the operations that there are now. An operation that had
-    no hook before is remembered as it is now.
+    `surface` and `operation_ids` are those of the current operations. An operation that had no hook
+    before is recorded in its current state.
     """
     tools = by_operation(surface)
     remembered = {
@@ -103,9 +103,9 @@ def remember(
 
 
 def without_words(tool: SurfaceTool) -> SurfaceTool:
-    """Give of a tool what an override can depend on: its arguments and its result.
+    """Return the parts of a tool that an override can depend on: its arguments and its result.
 
-    A handler gets the body, even if its members are arguments of the tool.
+    A handler receives the body, even if its members are arguments of the tool.
     """
     return SurfaceTool(
         operation=tool.operation,
@@ -118,7 +118,7 @@ def without_words(tool: SurfaceTool) -> SurfaceTool:
 
 
 def by_operation(surface: Surface) -> dict[str, tuple[str, SurfaceTool]]:
-    """Give each operation's tool and its name, or what it is served as in a tool's place."""
+    """Return the tool of each operation with its name, or the feature that is served instead."""
     return {tool.operation: (name, tool) for name, tool in surface.handled.items()}
 
 
@@ -141,7 +141,7 @@ def review(
     read_body: ReadBody,
     problems: Problems,
 ) -> None:
-    """Tell where `handlers/` and the operations that there are do not fit, or no longer."""
+    """Report hooks and tools in `handlers/` that do not fit, or no longer fit, the operations."""
     tools = by_operation(surface)
     first = written.overrides
     for hook in written.hooks:
@@ -190,10 +190,10 @@ def _tell_removed(
 
 
 def suggestion(key: str, was: OverrideRecord | None, operations: Iterable[str]) -> str:
-    """Return the operation that `key` may be now: of the same operationId, or path's end.
+    """Return the operation that `key` may be now: of the same operationId, or a similar path.
 
-    "" if none is like it. It is never one of another method. It is one of another source only if
-    no operation of its own is left, as after the source was renamed.
+    "" if there is none. It always has the same method, and the same source unless no operation of
+    that source is left, as after the source was renamed.
     """
     known = set(operations)
     if was is not None and was.moved_to in known:
@@ -220,7 +220,7 @@ def _parts(key: str) -> tuple[str, str]:
 
 
 def _count_shared_tail(one: str, other: str) -> int:
-    """Count the segments that two paths end in, if one of these is no parameter."""
+    """Count the last segments that two paths share; 0 if all of them are parameters."""
     shared: list[str] = []
     for mine, theirs in zip(reversed(_segments(one)), reversed(_segments(other)), strict=False):
         if mine != theirs:
@@ -244,7 +244,7 @@ def _tell_twice(hook: Hook, first: Hook, problems: Problems) -> None:
 
 
 def _is_same_code(body: str, other: str) -> bool:
-    """Whether two bodies differ in their layout at most, which depends on the version of mcpgen."""
+    """Whether two bodies differ at most in their layout, which depends on the version of mcpgen."""
     try:
         return body == other or ast.dump(ast.parse(body)) == ast.dump(ast.parse(other))
     except SyntaxError:
@@ -285,7 +285,7 @@ def _tell_changed(
 
 
 def _changes(was: SurfaceTool | None, now: SurfaceTool, kinds: Set[str]) -> Iterator[str]:
-    """Say what became of the arguments and the result, as far as hooks of these kinds see them."""
+    """Describe the changes of arguments and result that hooks of these kinds can see."""
     if was is None or was == now:
         return
     rules = tuple(sorted({rule for kind in kinds for rule in _SEEN[kind]}))
@@ -297,7 +297,7 @@ def _changes(was: SurfaceTool | None, now: SurfaceTool, kinds: Set[str]) -> Iter
 def _tell_unrecorded(
     written: HandWritten, remembered: Mapping[str, OverrideRecord], problems: Problems
 ) -> None:
-    """Tell which hooks came, went or moved since the project was generated."""
+    """Report the hooks that were added, removed or moved since the project was generated."""
     then = {key: entry.override for key, entry in remembered.items()}
     now = {key: hook.function for key, hook in written.main_hooks.items()}
     now |= {
@@ -320,10 +320,9 @@ def _tell_unrecorded(
 def add_overridden(
     project: Project, target: Path, problems: Problems, *, is_expected: bool = False
 ) -> tuple[Project, bool]:
-    """Add to a project what is remembered of its overrides; whether all of them fit it.
+    """Add the records of the overrides to a project; return it and whether all overrides fit.
 
-    Whatever does not is told in `problems`, and that nothing is remembered where something
-    `is_expected` to be.
+    Problems are reported, also missing records if they are expected (`is_expected`).
     """
     written = read_project_handlers(target, problems)
     if not (written.hooks or written.tools or written.unreadable):
@@ -349,7 +348,7 @@ def add_overridden(
 
 
 def report_lost(problems: Problems, and_now: str = "") -> None:
-    """Tell that nothing is remembered of the operations that have overrides or hooks."""
+    """Report that the records of the operations with overrides or hooks are missing."""
     problems.warning(
         "overridden-lost",
         f"{OVERRIDDEN_FILE} is missing, so changes under overrides and hooks are unknown",
@@ -361,7 +360,7 @@ def report_lost(problems: Problems, and_now: str = "") -> None:
 
 
 def find_edited_tools(changes: Changes, project: Project, target: Path) -> dict[str, list[str]]:
-    """Name the tools whose generated handlers were edited, by the path of their module."""
+    """Return the tools whose generated handlers were edited, by the path of their module."""
     made = {file.path: file.content for file in project.files}
     return {
         edit.path: find_edited_handlers(
@@ -373,9 +372,9 @@ def find_edited_tools(changes: Changes, project: Project, target: Path) -> dict[
 
 
 def check_overrides(target: Path, problems: Problems, *, is_lost: bool) -> bool:
-    """Tell where `handlers/` and the generated operations do not fit; whether there was any.
+    """Report where `handlers/` does not fit the operations; return whether anything was reported.
 
-    `is_lost` says that nothing is remembered though something should be, which is told already.
+    `is_lost`: the records are missing, which has been reported already.
     """
     before = len(problems)
     written = read_project_handlers(target, problems)
@@ -404,7 +403,7 @@ def _report_missing_extra(target: Path, written: HandWritten, problems: Problems
 
 
 def _lacks_seal(project: bytes) -> bool:
-    """Whether the dependencies have the runtime, and nothing that encrypts."""
+    """Whether the dependencies include the runtime, but no encryption."""
     from packaging.requirements import InvalidRequirement, Requirement
 
     runtimes: list[Requirement] = []
@@ -417,12 +416,12 @@ def _lacks_seal(project: bytes) -> bool:
             if requirement.name == "mcpgen":
                 runtimes.append(requirement)
     except (ValueError, KeyError, TypeError, InvalidRequirement):
-        return False  # it is the user's, and other tools report what is wrong with it
+        return False  # the user's file; other tools report what is wrong with it
     return bool(runtimes) and not any("seal" in requirement.extras for requirement in runtimes)
 
 
 def read_generated_bodies(target: Path) -> ReadBody:
-    """Give what finds the generated bodies in the project at `target`."""
+    """Return a function that reads the generated bodies in the project at `target`."""
     return lambda tool: _body_in((path.read_bytes() for path in handler_modules(target)), tool)
 
 

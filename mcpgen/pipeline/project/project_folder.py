@@ -51,7 +51,7 @@ _TOOLS = ("copier", "datamodel-code-generator", "jinja2", "ruff")
 
 
 def read_file(target: Path, path: str) -> bytes | None:
-    """Read a file of the project; None where there is none."""
+    """Read a file of the project; None if there is none."""
     try:
         return (target / path).read_bytes()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
@@ -59,7 +59,7 @@ def read_file(target: Path, path: str) -> bytes | None:
 
 
 def find_changed_inputs(target: Path, lock: Lock) -> dict[str, str]:
-    """Return the inputs that changed since the project was generated, and what became of each."""
+    """Return the inputs that changed since the project was generated, each with its change."""
     recorded = {**lock.inputs, MANIFEST_FILE: lock.manifest, ANSWERS_FILE: lock.answers}
     changed: dict[str, str] = {}
     for path, digest in recorded.items():
@@ -70,7 +70,7 @@ def find_changed_inputs(target: Path, lock: Lock) -> dict[str, str]:
 
 
 class FoundLock(Struct, frozen=True):
-    """A project's lock, or what could be read of it."""
+    """A project's lock, or the readable part of it."""
 
     lock: Lock
     is_lost: bool = False
@@ -78,9 +78,9 @@ class FoundLock(Struct, frozen=True):
 
 
 def find_lock(target: Path, problems: Problems) -> FoundLock | None:
-    """Read the project's lock, or as much of it as is left; says what is wrong with it.
+    """Read the project's lock, or the intact part of it; report what is wrong with it.
 
-    None where the folder is no project, or a newer mcpgen wrote it.
+    None if the folder is not a project, or a newer mcpgen wrote the lock.
     """
     content = read_file(target, LOCK_FILE)
     at = Location((target / LOCK_FILE).as_posix())
@@ -168,7 +168,7 @@ def require_lock(target: Path, problems: Problems, *, if_lost: Outcome = Outcome
 
 
 def refuse_target(target: Path, problems: Problems) -> bool:
-    """Say why a new project cannot be made at `target`, if it cannot."""
+    """Report why a new project cannot be created at `target`; return whether there is a reason."""
     at = Location(target.as_posix())
     if target.is_dir():
         held = sorted(path.name for path in target.iterdir() if not _is_nothing(path))
@@ -199,21 +199,21 @@ def refuse_target(target: Path, problems: Problems) -> bool:
 
 
 def _is_nothing(path: Path) -> bool:
-    """Whether it may lie in a new project's folder: a repository, or what a killed `new` left."""
+    """Whether it may be in a new project's folder: a repository, or files of a killed `new`."""
     if path.name != STATE_FOLDER:
         return path.name == ".git"
     return path.is_dir() and {each.name for each in path.iterdir()} <= {"running", "stage"}
 
 
 def toolchain() -> dict[str, str]:
-    """Give the versions of the tools that decide bytes of the output."""
+    """Return the versions of the tools that affect the output."""
     return {name: importlib.metadata.version(name) for name in _TOOLS}
 
 
 def make_lock(
     project: Project, files: Mapping[str, LockedFile], manifest: bytes | None = None
 ) -> Lock:
-    """Make a project's lock; `manifest` is the one on the disk, if there is one already."""
+    """Create a project's lock; `manifest` is the one on the disk, if it exists already."""
     from mcpgen.plan.naming.names import derive_call_type  # `check` plans nothing
 
     documents = [
@@ -266,10 +266,10 @@ def _read_published_credentials(plan: ServerPlan, source: str) -> dict[str, str]
 
 
 def commit(target: Path, changes: Changes, lock: Lock) -> tuple[str, ...]:
-    """Write the changes and then the lock; give the paths of what was written.
+    """Write the changes and then the lock; return the paths of the written files.
 
     Raises:
-        OSError: the disk refused; nothing was written.
+        OSError: writing failed; nothing was written.
         RefusedError: as `write` does.
     """
     locked = PlannedFile(LOCK_FILE, dump_lock(lock), Owner.GENERATED)

@@ -74,7 +74,7 @@ def read_inputs(
 
 
 def read_own_cases(target: Path, problems: Problems) -> LocatedTests | None:
-    """Read `mcpgen.tests.yaml`; None where there is none, or, with problems, where it is wrong."""
+    """Read `mcpgen.tests.yaml`; None if it does not exist or, with problems, if it is invalid."""
     content = read_file(target, TESTS_FILE)
     return None if content is None else parse_own_cases(content, target, problems)
 

@@ -81,7 +81,7 @@ _MERGING = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD")
 
 
 def find_unresolved(target: Path, paths: Iterable[str], problems: Problems) -> list[str]:
-    """Report conflict markers in the files at `paths`, and new versions that wait beside a file."""
+    """Report conflict markers in the files at `paths`, and new versions that are beside a file."""
     marked = [path for path in sorted(set(paths)) if _report_markers(target, path, problems)]
     folder = target / CONFLICT_FOLDER
     left = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
@@ -143,7 +143,7 @@ def is_merging(target: Path) -> bool:
 
 
 def find_foreign(target: Path, known: Iterable[str], problems: Problems) -> None:
-    """Tell of files among the generated ones that mcpgen did not write."""
+    """Report files in folders of generated files that mcpgen did not write."""
     ours = set(known)
     for folder in (*target.glob("src/*/_generated"), target / "tests" / "generated"):
         for path in sorted(folder.rglob("*")):

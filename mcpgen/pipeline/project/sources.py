@@ -31,12 +31,12 @@ class Source(Struct, frozen=True):
 
     entry: SourceEntry
     locked: LockedDocument  # as the lock has it, or will have it
-    name: str  # begins the keys of its operations; "" for keys without a name
+    name: str  # as the lock records it, or will record it
     settings: str  # follows the server's prefix in its settings
 
     @property
     def origin(self) -> LockedDocument:
-        """What to record of its document, with its identity."""
+        """Record of its document for the lock, with the name and settings of the source."""
         return replace(self.locked, name=self.name, settings=self.settings)
 
     def api_source(self, published_settings: Mapping[str, str]) -> ApiSource:
@@ -61,7 +61,7 @@ class Source(Struct, frozen=True):
 
 
 def server_word(manifest: Manifest) -> str:
-    """Return the name of the server as a source would have it."""
+    """Return the name of the server in the form of a source's name."""
     return manifest.server.name.replace("-", "_")
 
 
@@ -74,10 +74,10 @@ def find_entry(manifest: Manifest, label: str) -> SourceEntry | None:
 
 
 def identify_sources(intent: LocatedManifest, lock: Lock, problems: Problems) -> tuple[Source, ...]:
-    """Find what the lock records of each source of the manifest, and settle what is new.
+    """Find the record in the lock of each source of the manifest; identify the new sources.
 
     Raises:
-        RejectedError: two sources cannot be told apart.
+        RejectedError: two sources cannot be distinguished.
     """
     entries = intent.manifest.sources
     locked = [_find_locked(entry, lock, is_only=len(entries) == 1) for entry in entries]
@@ -99,7 +99,7 @@ def identify_sources(intent: LocatedManifest, lock: Lock, problems: Problems) ->
 
 
 def _find_locked(entry: SourceEntry, lock: Lock, *, is_only: bool) -> LockedDocument:
-    """Return what the lock records of a source; of a new one, nothing but its place."""
+    """Return the record of a source in the lock; for a new source, a record with its path only."""
     by_root = {document.root: document for document in lock.documents}
     if entry.document in by_root:
         return by_root[entry.document]
@@ -110,12 +110,12 @@ def _find_locked(entry: SourceEntry, lock: Lock, *, is_only: bool) -> LockedDocu
 
 
 def _find_name(entry: SourceEntry, locked: LockedDocument) -> str:
-    # One whose keys have no name keeps them so; another one follows the manifest.
+    # A source whose keys have no name keeps such keys; another one follows the manifest.
     return "" if locked.name == "" else entry.name or locked.name or ""
 
 
 def _find_published_sources(intent: LocatedManifest, lock: Lock, problems: Problems) -> list[str]:
-    """Return what begins the operation keys of each source where the lock has only these."""
+    """Return the name in each source's operation keys, if the lock records only the keys."""
     entries = intent.manifest.sources
     methods = {key.partition(" ")[0] for key in lock.operations}
     begins = {method.rpartition(":")[0] for method in methods}  # "rail:GET", "GET"
@@ -138,13 +138,13 @@ def _find_published_sources(intent: LocatedManifest, lock: Lock, problems: Probl
 def _find_settings(name: str, locked: LockedDocument) -> str:
     if locked.settings is not UNSET:
         return locked.settings
-    return f"{name.upper()}_" if name else ""  # as version 1 had it, which did not record it
+    return f"{name.upper()}_" if name else ""  # as in version 1, which did not record it
 
 
 def settings_of(name: str, server: str) -> str:
-    """Return what follows the server's prefix in the settings of a new source.
+    """Return the prefix of a new source's settings, after that of the server.
 
-    A source that is called as its server does not repeat the name.
+    It is "" for a source with the name of its server, so that the name is not repeated.
     """
     return "" if name in ("", server) else f"{name.upper()}_"
 
@@ -152,7 +152,7 @@ def settings_of(name: str, server: str) -> str:
 def _check_distinct(
     names: Sequence[str], settings: Sequence[str], intent: LocatedManifest, problems: Problems
 ) -> None:
-    """Check that no two sources have one name in operation keys, or the same settings."""
+    """Check that all sources have different names in operation keys, and different settings."""
     entries = intent.manifest.sources
     name_count, settings_count = Counter(names), Counter(settings)
     for number, (entry, name, setting) in enumerate(zip(entries, names, settings, strict=True)):
@@ -180,7 +180,7 @@ def _check_distinct(
 
 
 def read_setting_prefixes(target: Path) -> dict[str, str]:
-    """Read what begins the settings of each security scheme from the generated package."""
+    """Read the prefix of the settings of each security scheme from the generated package."""
     found: dict[str, str] = {}
     for path in sorted(target.glob("src/*/_generated/contract.json")):
         content = read_file(target, path.relative_to(target).as_posix()) or b""
@@ -201,11 +201,11 @@ _ROOT_MARKS = (".git", WORKSPACE_FILE)
 
 
 def describe_source(document: Document, target: Path) -> str:
-    """Say where a document came from, so that `locate_source` finds it again.
+    """Return the origin of a document in a form that `locate_source` can find again.
 
-    A URL without credentials and query. A file by its path from the folder that holds the project,
-    where both lie in one repository or workspace, so that they travel together; else by its bare
-    name, as other machines have it elsewhere.
+    It is a URL without credentials and query; or a path relative to the folder that contains the
+    project, if both are in one repository or workspace and so move together; else the file name, as
+    the path is different on other machines.
     """
     if document.url is not None:
         return strip_secrets(document.url)
@@ -215,7 +215,7 @@ def describe_source(document: Document, target: Path) -> str:
 
 
 def describe_path(file: Path, target: Path) -> str:
-    """Say where a file lies, as `describe_source` does of a document's."""
+    """Return the path of a file in the form of `describe_source`."""
     path, folder = file.resolve(), target.resolve().parent
     root = _find_shared_root(folder)
     if root is None or not path.is_relative_to(root):
@@ -224,7 +224,7 @@ def describe_path(file: Path, target: Path) -> str:
 
 
 def locate_source(recorded: str, target: Path) -> str:
-    """Give what a recorded source means here: a URL, or a path from the current folder."""
+    """Resolve a recorded source: return a URL, or a path relative to the current folder."""
     if is_url(recorded):
         return recorded
     path = target.resolve().parent / recorded
@@ -235,7 +235,7 @@ def locate_source(recorded: str, target: Path) -> str:
 
 
 def _find_shared_root(folder: Path) -> Path | None:
-    """The nearest folder from this one upwards that is kept as a whole."""
+    """Return the nearest folder, from this one upwards, that is a repository or a workspace."""
     for parent in (folder, *folder.parents):
         if any((parent / mark).exists() for mark in _ROOT_MARKS):
             return parent

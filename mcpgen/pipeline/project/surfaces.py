@@ -1,4 +1,4 @@
-"""The tool surfaces of a project: the one it has now, and one that it had before."""
+"""Tool surfaces of a project: its current one, and an earlier one to compare with."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ UNKNOWN_REVISION_HELP: Final = (
 _VERSION = re.compile(r'^__version__ = "([^"\\]*)"', re.MULTILINE)
 
 ReadFile = Callable[[str], bytes | None]
-"""Gives the content of a project's file, in whatever state of the project."""
+"""Reads a file of a project, in some state of the project; None if there is none."""
 
 
 class EarlierSurface(Struct, frozen=True):
-    """What clients relied on, where that was found, and the package's version there ("": none)."""
+    """Earlier surface, the place where it was found, and the package's version there ("": none)."""
 
     surface: Surface
     found_in: str
@@ -46,11 +46,11 @@ class EarlierSurface(Struct, frozen=True):
 
 
 def find_earlier_surface(target: Path, against: str | None, problems: Problems) -> EarlierSurface:
-    """Find the surface that a project had before.
+    """Find an earlier surface of a project.
 
     `against` is the folder of a server, a git revision, or a copy of the `.mcpgen/surface.json`
-    that earlier versions of mcpgen wrote; what lies on the disk wins. Without it, what is
-    committed at HEAD is meant; and where git has nothing of it, what `generate` wrote last.
+    that earlier versions of mcpgen wrote; a path on the disk takes precedence. Without it, the
+    surface is the one committed at HEAD, or the last one that `generate` wrote if git has none.
 
     Raises:
         StoppedError: there is none, or it cannot be read.
@@ -86,7 +86,7 @@ def read_unchanged_surface(target: Path, lock: Lock) -> Surface | None:
 
 
 def read_last_surface(target: Path, problems: Problems) -> Surface | None:
-    """Return the surface that `generate` wrote last; None, and a note why, if there is none."""
+    """Return the surface that `generate` wrote last; without one, add a note and return None."""
     try:
         return require_surface(target)
     except SurfaceUnreadableError as error:
@@ -101,14 +101,14 @@ def read_last_surface(target: Path, problems: Problems) -> Surface | None:
 
 
 class ProjectNames(Struct, frozen=True):
-    """What `pyproject.toml` leads to; "" where it does not."""
+    """Name and version of a package; "" if they are not found from `pyproject.toml`."""
 
     name: str = ""
     version: str = ""
 
 
 def find_package_version(read: ReadFile) -> str:
-    """Return the version of a project's package; "" if `pyproject.toml` does not lead to it."""
+    """Return the version of a project's package; "" if it is not found from `pyproject.toml`."""
     return read_project_names(read).version
 
 
@@ -136,7 +136,7 @@ def _find_version(read: ReadFile, settings: Mapping[str, Any]) -> str:
 
 
 def _find_committed_or_last(target: Path, problems: Problems) -> EarlierSurface:
-    """Give what is committed at HEAD, or what lies on the disk where HEAD knows nothing of it."""
+    """Return the surface committed at HEAD; the one on the disk if HEAD has none."""
     try:
         commit = find_commit(target, "HEAD")
         committed = _read_at_commit(target, commit, "HEAD", problems) if commit else None
@@ -158,7 +158,7 @@ def _find_committed_or_last(target: Path, problems: Problems) -> EarlierSurface:
 def _read_at_commit(
     target: Path, commit: str, revision: str, problems: Problems
 ) -> EarlierSurface | None:
-    """Give what a commit has, which is called `revision`; None where it has nothing."""
+    """Return the surface of a commit, described as `revision`; None if the commit has none."""
     try:
         surface = load_surface_at(target, commit)
     except SurfaceUnreadableError as error:

@@ -1,4 +1,4 @@
-"""What the stages know of a workspace and of the servers in it, read from the disk."""
+"""Workspace settings and facts about the servers of a workspace, read from the disk."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _CONTRACT = re.compile(r"src/[^/]*/_generated/contract\.json")
 
 
 class ServerFacts(Struct, frozen=True):
-    """What a generated server is, in figures. "" and None: its folder does not say."""
+    """Facts about a generated server. "" and None: its folder does not state them."""
 
     api: str = ""
     name: str = ""  # of the distribution: "petstore-mcp"
     version: str = ""
-    tools: int | None = None  # made from the document
+    tools: int | None = None  # generated from the document
     listed: int | None = None  # those that clients see: search tools may replace the others
-    tokens: int | None = None  # about what listing them costs
-    tests: str = "unknown"  # what the evidence of their last run says
-    score: str = "unknown"  # the same of `mcpgen validate`
+    tokens: int | None = None  # estimated tokens of the list
+    tests: str = "unknown"  # result of their last run, from its evidence
+    score: str = "unknown"  # result of `mcpgen validate`, from its evidence
 
 
 def read_workspace(root: Path, problems: Problems) -> WorkspaceSettings | None:
-    """Read the workspace file of `root`; None, and why, where it cannot be followed."""
-    # Imported here, and below: a validator and YAML, which commands of one server do without.
+    """Read the workspace file of `root`; report why it is invalid and return None if it is."""
+    # Imported here, and below: a validator and YAML, which commands for one server do not need.
     from mcpgen.manifest.workspace_file import read_workspace_file
 
     try:
@@ -55,9 +55,9 @@ def read_workspace(root: Path, problems: Problems) -> WorkspaceSettings | None:
 
 
 def apart_because(target: Path) -> str | None:
-    """Give why the server at `target` is no member of the workspace around it; None if it is.
+    """Return the reason why a server is not in the workspace around it; None if it is.
 
-    A manifest that cannot be read keeps its server in, whose commands then say so.
+    A server whose manifest cannot be read stays in it; its commands then report that.
     """
     manifest = read_file(target, MANIFEST_FILE) or b""
     if b"workspace" not in manifest:
@@ -71,7 +71,7 @@ def apart_because(target: Path) -> str | None:
 
 
 def find_editor_schema(target: Path) -> str:
-    """Return the path of the schema file of the workspace around a new server, from its folder.
+    """Return the path of the surrounding workspace's schema file, relative to a new server.
 
     "" if it is in no workspace, or in one without a schema file.
     """
@@ -93,14 +93,14 @@ class _Contract(Struct, frozen=True):
 
 
 def read_server_facts(target: Path) -> ServerFacts:
-    """Read what the generated server at `target` is, and what its evidence says."""
+    """Read the facts about the generated server at `target` and the results in its evidence."""
     results = read_results(target, (TESTS, VALIDATE))
     facts = read_package_facts(ProjectFiles(target))
     return replace(facts, tests=results[TESTS], score=results[VALIDATE])
 
 
 def read_package_facts(files: ProjectFiles) -> ServerFacts:
-    """Read what a generated server is from its package, without evidence.
+    """Read the facts about a generated server from its package, without evidence.
 
     Raises:
         OSError: a file cannot be read.
@@ -145,7 +145,7 @@ def _read_tools(files: ProjectFiles, path: str) -> list[bytes] | None:
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Lay out a table; every character of a cell is literal text."""
+    """Format a table as Markdown; every character of a cell is literal text."""
     from mcpgen.render.environment import markdown_text
 
     lines = [header, ["---"] * len(header), *([markdown_text(cell) for cell in r] for r in rows)]
