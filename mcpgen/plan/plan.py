@@ -185,7 +185,7 @@ class _Planning:
         return plan if plan.instructions else replace(plan, instructions=write_instructions(plan))
 
     def _list_unselected(self, selected: Sequence[Operation]) -> tuple[SkippedOperation, ...]:
-        """Return the operations that the manifest excludes, with the key of it that does."""
+        """Return the operations that the manifest excludes, with the key that excludes each."""
         keys = sorted({it.key for it in self.api.operations} - {it.key for it in selected})
         return tuple(
             SkippedOperation(key, "off", "`expose: off` in `operations`")

@@ -1,1 +1,1 @@
-"""What a call takes: arguments, fixed values, settings and credentials."""
+"""Inputs of a call: arguments, fixed values, settings and credentials."""

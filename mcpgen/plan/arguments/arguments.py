@@ -122,7 +122,7 @@ def explain_unsendable(item: MediaType, types: Types) -> str:
     """Explain why a body of this media type cannot be written; "" if it can.
 
     The parts of `multipart/form-data` are an object's members, and those of another multipart
-    type are a list's items, or members where it is known that parts have names (OpenAPI 3.2.0,
+    type are a list's items, or members if it is known that parts have names (OpenAPI 3.2.0,
     "Encoding By Name" and "Encoding By Position") or which of them comes first.
     """
     name, kind = essence_of(item.media_type), classify_body(item)

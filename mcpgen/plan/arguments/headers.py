@@ -226,7 +226,7 @@ def report_steering(found: Iterable[SteeringParameter], problems: Problems) -> N
 
 
 def _format_entry(uses: Sequence[SteeringParameter], value: str) -> str:
-    """Spell the entry of the manifest for the first of some parameters."""
+    """Return the entry of the manifest for the first of some parameters."""
     operation = json.dumps(uses[0].operation)
     others = f", and the same for {len(uses) - 1} others" if len(uses) > 1 else ""
     parameters = f"{{{uses[0].argument}: {{{value}}}}}"

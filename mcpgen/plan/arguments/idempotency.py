@@ -37,7 +37,7 @@ _EXAMPLE_KEY = "2f9c4d1e-6b0a-4c5e-9d57-1a3b8e7f6c20"
 _SHOWN = 3
 
 Outcome = Literal["", "supplied", "published", "unusable"]
-"""What to report: nothing, that the server supplies the header, or why it is still an argument."""
+"""Report: "" for none, that the server supplies the header, or why it is still an argument."""
 
 
 class KeyHeader(Struct, frozen=True):
@@ -57,7 +57,7 @@ def apply_idempotency_key(
     shapes: Shapes,
     at: At,
 ) -> tuple[OverriddenOperation, KeyHeader | None]:
-    """Mark or add the header that carries the key; return what to report about it, if anything.
+    """Mark or add the header with the key; return what to report about it, "" for nothing.
 
     `kept` are the places that the manifest configures, `published` the published arguments.
 
@@ -121,7 +121,7 @@ def _generate_header(
 def find_workflow_places(
     operation: Operation, workflows: Sequence[Workflow], shapes: Shapes
 ) -> Iterator[WirePlace]:
-    """Yield the places of the arguments that steps of workflows give to an operation."""
+    """Yield the places of the arguments that workflow steps pass to an operation."""
     if not workflows:
         return
     names = names_of(operation)
@@ -137,7 +137,7 @@ def find_workflow_places(
 
 
 def report_idempotency_keys(found: Sequence[KeyHeader], problems: Problems) -> None:
-    """Report once for all operations what became of the headers that the document declares."""
+    """Report once for all operations how the headers that the document declares are handled."""
     for outcome, code, verb, why, advice in _REPORTS:
         headers = [each for each in found if each.outcome == outcome]
         if not headers:

@@ -1,4 +1,4 @@
-"""Plan of a declared tool: its inputs and fixed values, and where each input goes in the body."""
+"""Plan of a declared tool: its inputs, fixed values, and the inputs' positions in the body."""
 
 from __future__ import annotations
 

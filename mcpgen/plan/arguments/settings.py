@@ -76,7 +76,7 @@ class SettingPlanning:
         )
 
     def _choose_type(self, schema: JsonSchema) -> JsonObject:
-        """Return how the text of the variable becomes a value: the type, and that of items."""
+        """Return how the text of the variable is parsed: the type, and that of items."""
         types = self._collect_types(schema) - {"null"}
         if not types or "string" in types:
             return _TEXT

@@ -44,9 +44,10 @@ class CaseVariable(Struct, frozen=True):
 
 
 class CaseContext(Struct, frozen=True):
-    """Everything that the cases of a tool depend on, beside the tool and the schemas it refers to.
+    """All data that the cases of a tool depend on, besides the tool and the schemas it refers to.
 
-    Cases are cached by it, so what changes often and decides no case is not in it.
+    It is a part of the cache keys of cases, so it excludes data that changes often and affects no
+    case.
     """
 
     variables: tuple[CaseVariable, ...]
@@ -74,7 +75,7 @@ class SettingSamples:
         self._samples = samples
 
     def value(self, fixed: Fixed) -> JsonValue:
-        """Return what is sent in place of an argument.
+        """Return the value that is sent for an argument.
 
         Raises:
             CannotSampleError: it is a setting, and no value was found for it.

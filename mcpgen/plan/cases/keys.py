@@ -25,7 +25,7 @@ class CaseKeys:
     """The keys of the tools of one server.
 
     A key covers the context, the whole tool, and the named schemas that any text of these refers
-    to, directly or not. Where they stand in their files is not part of it.
+    to, directly or not. Their positions in their files are not part of it.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ def prepare_tool(tool: ToolPlan) -> ToolPlan:
 
 
 class _Spelled(Struct, frozen=True):
-    """What a key needs of a named schema."""
+    """The properties of a named schema that keys depend on."""
 
     digest: str
     references: frozenset[str]  # names of schemas

@@ -23,7 +23,7 @@ _SOME_URL = "https://api.example/list"
 _NAMES_IN_URLS = PAGES | OFFSETS | OTHER_CURSORS | CURSORS.keys()  # folded
 
 _Step: TypeAlias = tuple[JsonObject, JsonObject]
-"""What a request sends beside the smallest one (of the query or the body), and the page."""
+"""Additions of a request to the smallest one (in the query or the body), and the page."""
 
 
 def make_pages(tool: ToolPlan, smallest: Call, calls: Calls) -> JsonObject | None:

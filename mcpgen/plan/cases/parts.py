@@ -14,7 +14,7 @@ _ITEMS = "[]"  # leads to the items of a list
 
 
 def make_parts(tool: ToolPlan) -> list[JsonObject]:
-    """Return the `parts` of an entry: what the calls add to the smallest one, and what they get."""
+    """Return the `parts` of an entry: additions of calls to the smallest one, and the results."""
     return [*_iterate_parts(tool)]
 
 

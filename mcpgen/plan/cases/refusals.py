@@ -57,7 +57,7 @@ class _Rule(Struct, frozen=True):
 
     @property
     def priority(self) -> tuple[bool, int]:
-        """Which rules are tested where there are too many: new ones, and those further out."""
+        """Sort key if there are too many rules: new ones first, then those closer to the root."""
         return self.is_repeated, self.place.count("/")
 
     def describe(self, name: str) -> str:
@@ -306,7 +306,7 @@ _BREAKING: dict[str, Callable[..., list[JsonValue]]] = {
 
 
 MOST_REFUSALS = 60
-"""How many rules of one tool are tried; others, deep inside a body or repeated, are counted."""
+"""Rules of one tool that are tested; others, deep inside a body or repeated, are only counted."""
 
 _WHOLE_BODY = "the request body"  # as in the server's messages
 _UNKNOWN_ARGUMENT = "no_such_argument"
@@ -414,7 +414,7 @@ class Refusals:
         """Return an invalid value for each rule, or UNSET.
 
         Values that the parameter can carry take priority over those that it cannot. Rules of a
-        choice are left out where another alternative allows all that violates them.
+        choice are omitted if another alternative allows all values that violate them.
         """
         fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
         checks = [self._calls.sent.make_invalidity_check(schema) for schema in given.schemas]

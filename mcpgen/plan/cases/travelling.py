@@ -62,7 +62,7 @@ def is_mistaken_for_others(
 
 
 def _is_described(name: str, parameter: Parameter, schemas: Schemas) -> bool:
-    """Whether a parameter's schema describes members with this name, as that of a map does all."""
+    """Whether a parameter's schema describes members with this name; a map describes all."""
     return not isinstance(schemas.property_schema(parameter.schema, name), bool)
 
 

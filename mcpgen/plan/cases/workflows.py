@@ -372,7 +372,7 @@ class _Making:
         return found
 
     def _iterate_uses(self, workflow: WorkflowPlan) -> Iterator[tuple[str, JsonSchema]]:
-        """Yield the inputs that are passed unchanged, with the schemas of what they become."""
+        """Yield the inputs that are passed unchanged, with the schemas of their targets."""
         for step in workflow.steps:
             schemas = {item.name: item.schema for item in self._tools[step.tool].arguments}
             yield from self._iterate_inputs(step.arguments, schemas)

@@ -1,6 +1,6 @@
 """The first tasks of a server, from the workflows, the links and the collections of its API.
 
-Their goals are made of the titles of tools and of sample values; the owner replaces them by the
+Their goals consist of the titles of tools and of sample values; the owner replaces them by the
 words of users.
 """
 
@@ -263,7 +263,7 @@ class _Making:
 
 
 def _call(tool: str, name: str, given: JsonObject, told: JsonObject) -> JsonObject:
-    """Return a required call; what the goal does not tell is sent by the scripted agent only."""
+    """Return a required call; only the scripted agent sends values that the goal does not state."""
     call: JsonObject = {"tool": tool}
     if name:
         call["id"] = name
@@ -275,7 +275,7 @@ def _call(tool: str, name: str, given: JsonObject, told: JsonObject) -> JsonObje
 
 
 def _list_told(given: JsonObject) -> JsonObject:
-    """Return the arguments that a goal tells: the first short scalars, also those in a body."""
+    """Return the arguments that a goal states: the first short scalars, also those in a body."""
     told: JsonObject = {}
     for path, value in [*_flatten(given)][:_MOST_VALUES]:
         place = told
@@ -298,7 +298,7 @@ def _flatten(given: JsonObject) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
 
 
 def _keep(told: JsonObject, example: JsonObject) -> JsonObject:
-    """Return the told values that the stored item has as members."""
+    """Return the stated values that the stored item has as members."""
     return {
         path[-1]: value
         for path, value in _flatten(told)

@@ -1,8 +1,8 @@
 """The collections whose items the stateful mock stores, as the plan of a server shows them.
 
 The mock finds them in its own description of the API (`testing.mock.item_collections`); here they
-are found by the same rule: a POST creates an item, a path below names one, and a response shows by
-which member. Tests run the tasks that are made from them.
+are found by the same rule: a POST creates an item, a path below names one, and a response shows the
+member that identifies it. Tests run the tasks that are made from them.
 """
 
 from __future__ import annotations

@@ -182,7 +182,7 @@ def assign_safe_names(wire_names: Collection[str]) -> dict[str, str]:
 
 
 def _derive_safe_name(wire_name: str) -> str:
-    """Spell `wire_name` in letters, digits and "_", without changing its case."""
+    """Convert `wire_name` to letters, digits and "_", without changing its case."""
     spoken = _SYMBOL.sub(lambda found: f"_{_SYMBOL_WORDS.get(found[0], 'minus')}_", wire_name)
     return _limit_name(_OTHER.sub("_", transliterate(spoken)).strip("_") or "value", wire_name)
 

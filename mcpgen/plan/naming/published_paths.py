@@ -42,7 +42,7 @@ def with_published_paths(api: Api, known: Collection[str]) -> Api:
 
 
 def _find_unique_paths(keys: Collection[str]) -> dict[str, str]:
-    """Return operation keys by what they are without names of variables, if only one is so."""
+    """Return operation keys by their form without names of variables, if the form is unique."""
     count = Counter(map(mask_variables, keys))
     return {path: key for key in keys if count[path := mask_variables(key)] == 1}
 

@@ -71,8 +71,8 @@ class ToolNaming:
     def names(self, published: Mapping[str, str], gone: Collection[str] = ()) -> dict[str, str]:
         """Return a name for the tool of each operation, by key. Published names stay.
 
-        The published name of a `gone` operation, which the document no longer has, goes to the one
-        new operation of its method that the document calls so: its path moved.
+        The published name of a `gone` operation, which the document no longer has, is assigned to
+        the one new operation of its method for which the document has this name: its path moved.
         """
         names = {it: published[it] for it in self.operations if it in published}
         names = {key: name for key, name in names.items() if _TOOL_NAME.match(name)}

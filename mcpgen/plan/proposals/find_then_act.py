@@ -1,7 +1,7 @@
-"""Proposals of workflows that find something by its name and act on what they found.
+"""Proposals of workflows that find something by its name and act on it.
 
-`PATCH /labels/{labelId}` takes the id of what `GET /labels?name=` lists. A link in a response
-(Link Object) says the same. The workflow acts only if exactly one thing is found.
+`PATCH /labels/{labelId}` takes the id that `GET /labels?name=` lists. A link in a response
+(Link Object) states the same. The workflow acts only if exactly one thing is found.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class FindThenAct(Struct, frozen=True):
 
 
 class _Found(Struct, frozen=True):
-    """Where the first step's response has an identifier."""
+    """Position of an identifier in the first step's response."""
 
     items: str  # JSON Pointer of the list; None of a single thing
     member: str
@@ -59,7 +59,7 @@ class _Found(Struct, frozen=True):
 def find_workflows(plan: ServerPlan, reserved: Collection[str] = ()) -> list[FindThenAct]:
     """Return the workflows, those by links first, then those that change something, by name.
 
-    `reserved` are names that they cannot have, beside those of the plan.
+    `reserved` are names that they cannot have, in addition to those of the plan.
     """
     tools = [tool for tool in plan.tools if tool.exposed_as == "tool"]
     tools = [it for it in tools if it.operation.declared is None and not it.operation.deprecated]
@@ -220,9 +220,9 @@ class _Proposing:
 
 
 def _can_act(tool: ToolPlan, *, is_linked: bool = False) -> bool:
-    """Whether a workflow may call a tool for what it found: nothing that ends or removes it.
+    """Return whether a workflow may call a tool with a found item: no tool that ends or removes it.
 
-    Reading the thing itself shows little more than the list of it, unless a link leads there.
+    Reading the item itself shows little more than the list of it, unless a link leads there.
     """
     if tool.operation.method == "GET":
         return is_linked or not tool.operation.path.endswith("}")
@@ -231,7 +231,7 @@ def _can_act(tool: ToolPlan, *, is_linked: bool = False) -> bool:
 
 
 def _choose_narrowing(tool: ToolPlan) -> Argument | None:
-    """Return the argument of a list that names what is sought; None if there is none."""
+    """Return the argument of a list that selects the item by name; None if there is none."""
     found = [
         it
         for it in tool.arguments

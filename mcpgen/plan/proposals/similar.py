@@ -74,7 +74,7 @@ class _Candidate(Struct, frozen=True):
 
     @property
     def owner(self) -> str:
-        """What the path begins with, as a word: "org" for /orgs/{org}; "me" for the caller."""
+        """The start of the path as a word: "org" for /orgs/{org}; "me" for the caller."""
         if self.is_own:
             return "me"
         fixed = [part for part in self.prefix if "{" not in part]
@@ -151,7 +151,7 @@ def _is_person(prefix: Sequence[str]) -> bool:
 
 
 def _find_base(prefix: Sequence[str]) -> tuple[str, ...]:
-    """Return what is before the collection of users and its item, or before `me`."""
+    """Return the part of the path before the collection of users and its item, or before `me`."""
     rest = prefix[:-1]
     if rest and _make_singular(rest[-1].lower()) in _PEOPLE:
         return tuple(rest[:-1])
@@ -258,7 +258,7 @@ def _describe_suffix(candidate: _Candidate, verb: str) -> list[str]:
 
 
 def _names_what_agrees(candidate: _Candidate) -> bool:
-    """Whether the title names what the path ends with, beside its verb.
+    """Return whether the title names the end of the path, besides its verb.
 
     `POST /workflows/{id}/transfer` acts on what would be the owner.
     """
@@ -349,7 +349,7 @@ def _list_common_arguments(candidate: _Candidate) -> set[str]:
 
 
 def _list_title_words(tool: ToolPlan, scope_words: Collection[str]) -> list[str]:
-    """Return the words of a title: the verb, and what is not about the owner."""
+    """Return the words of a title: the verb, and the words that are not about the owner."""
     first, *others = words(tool.title) or [""]
     return [first, *(it for it in others if it not in scope_words and it not in _GENERAL)]
 

@@ -33,7 +33,7 @@ Profile: TypeAlias = InputProfile | OutputProfile
 
 
 class Limits(Struct, frozen=True):
-    """How much of a schema is listed."""
+    """Limits of a listed schema."""
 
     inline_bytes: int  # written out up to here
     total_bytes: int  # with `$defs` up to here
@@ -52,7 +52,7 @@ class Bundle(Struct, frozen=True):
 
 
 _Way = tuple[str, int]
-"""How schemas become self-contained, and how many levels may still follow."""
+"""The way in which schemas become self-contained, and the number of levels that may follow."""
 _WHOLE: _Way = (_INLINE, _GUARD)
 
 
@@ -93,10 +93,10 @@ class Bundler:
     def _share(
         self, wanted: tuple[JsonSchema, ...], known: dict[_Way, Bundle | None]
     ) -> Bundle | None:
-        """Return the schemas with repeated objects in `$defs`; None if none is, or that is large.
+        """Return the schemas with repeated objects in `$defs`; None if none is, or they are large.
 
-        Nothing nests deeper than in the way in which all is inline. What is built for this is added
-        to `known`, None for a way that is impossible.
+        Nothing nests deeper than if all is inline. The schemas built for this are added to `known`,
+        None for a way that is impossible.
         """
         for way in (_WHOLE, (_SHARED, _GUARD)):
             known[way] = None

@@ -1,7 +1,7 @@
 """Bodies whose members become arguments of the tool, beside its parameters.
 
 Not every body can: a choice, a list and a value that is no object stay one argument, as does an
-object with members that the document does not name. The handler gets the body in any case.
+object with members that the document does not name. The handler receives the body in any case.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def flatten_body(
 ) -> tuple[InputSchemas, FlatBody | None]:
     """Return the input schemas with the members of the body as arguments, if it is flat.
 
-    `inputs` are the schemas of the `listed` arguments. `names` are those that the manifest gives to
-    members, `offered` the safe names of members, both by the names of the API.
+    `inputs` are the schemas of the `listed` arguments. `names` are the names in the manifest for
+    members, `offered` the safe names of members, both by API name.
     """
     item = next((it for it in listed if it.argument.location == BODY), None)
     body = None if item is None else _find_flat_body(inputs.listed, item, operation, shapes)
@@ -67,8 +67,8 @@ def _find_flat_body(
 ) -> JsonObject | None:
     """Return the listed schema of a body whose members can be arguments; None if they cannot.
 
-    It is an object with described members and without others. An object whose schema is silent
-    about other members counts as one without. An optional body is left out instead of being null
+    It is an object with described members and without others. An object whose schema does not
+    mention other members counts as one without. An optional body is omitted instead of being null
     or empty, unless an example of the document is an empty object.
     """
     shape = shapes.of(item.argument.schema)
@@ -137,7 +137,7 @@ def _rename_in_text(schema: JsonObject, names: Mapping[str, str]) -> JsonObject:
 
 
 def _describe_member(schema: JsonObject, name: str, wire_name: str) -> JsonObject:
-    """Return the schema of a member; one with another name says which member it is."""
+    """Return the schema of a member; one with another name states which member it is."""
     if name == derive_argument_name(wire_name):
         return schema
     about = schema.get("description", "")
@@ -145,7 +145,7 @@ def _describe_member(schema: JsonObject, name: str, wire_name: str) -> JsonObjec
 
 
 def _describe_body(body: JsonObject, flat: FlatBody) -> str:
-    """Return what the listing says of the members of the body together."""
+    """Return the text of the listing about the members of the body together."""
     names = flat.names
     about = _rename_in_text(body, names).get("description", "")
     needed = [names[member] for member in body.get("required", ()) if member in names]

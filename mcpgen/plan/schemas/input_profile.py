@@ -49,9 +49,8 @@ _ANY = "Any JSON value."
 
 
 class InputProfile:
-    """Builds listed schemas of arguments. `keeps_null` is for requests where null has a meaning
-    of its own beside absence, as in a PATCH; `offered` has what properties are called instead of
-    their wire names.
+    """Builds listed schemas of arguments. `keeps_null` is for requests where null is not absence,
+    as in a PATCH; `offered` has the names that properties have instead of their wire names.
     """
 
     def __init__(self, *, keeps_null: bool, offered: Mapping[str, str]) -> None:
@@ -338,7 +337,7 @@ def _join_enums(parts: list[SchemaPart]) -> SchemaPart | None:
 
 
 def _are_disjoint(parts: list[SchemaPart]) -> bool:
-    """Whether at most one of the members can hold, so that `anyOf` says what `oneOf` did."""
+    """Return whether a value can fit at most one of the members, so that `anyOf` equals `oneOf`."""
     types = [part.schema.get("type") for part in parts]
     if None in types or {"integer", "number"} <= set(types):
         return False

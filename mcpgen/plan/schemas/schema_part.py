@@ -12,7 +12,7 @@ from mcpgen.jsonschema.types import JsonObject
 ABOUT = frozenset(
     {"$ref", "title", "description", "examples", "deprecated", "default", "readOnly", "writeOnly"}
 )
-"""Keywords beside which a `$ref` means no more than its target."""
+"""Keywords beside which a `$ref` has the same meaning as its target."""
 encode = msgspec.json.Encoder().encode
 
 

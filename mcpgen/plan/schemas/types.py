@@ -53,7 +53,7 @@ _ANY_OBJECT = Typed("dict[str, Any]", {"type": "object", "additionalProperties":
 class Types:
     """Builds types, and collects the classes that they need in `definitions`.
 
-    A named schema with properties is one class wherever it is used; where a request has fewer
+    A named schema with properties is one class wherever it is used; if a request has fewer
     properties than a response, the request's class is called `<Name>Input`. An inline object is
     named after its parent and property. Without `models` no class is made.
     """

@@ -1,1 +1,1 @@
-"""The skills of a server: what each is about, and what it says."""
+"""The skills of a server: their subjects and their texts."""

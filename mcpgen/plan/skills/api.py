@@ -148,7 +148,7 @@ def _make_workflow_section(plan: ServerPlan, skills: Mapping[str, str]) -> Skill
 
 
 def _make_rule_section(plan: ServerPlan) -> SkillSection | None:
-    """Return what holds for each call that fails."""
+    """Return the rules that apply to each call that fails."""
     lines = [
         "Arguments are checked before a request is sent. The error names the argument: correct it.",
         "An error of the API has its status and its message. Read the message before you repeat.",

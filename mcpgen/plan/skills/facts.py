@@ -1,4 +1,4 @@
-"""Facts about the tools of a server that its skills tell: effects, identifiers, pages, failures."""
+"""Facts about the tools of a server for its skills: effects, identifiers, pages, failures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PHRASES = frozenset(status.phrase.lower() for status in HTTPStatus)
 
 
 class IdentifierSource(Struct, frozen=True):
-    """Where the values of an argument come from."""
+    """Source of the values of an argument."""
 
     argument: str  # "pet_id"
     wire_name: str  # in the API, and in bodies: "petId"
@@ -80,12 +80,12 @@ class ToolFacts:
 
     @cached_property
     def lists(self) -> frozenset[str]:
-        """The tools that list what an identifier stands for."""
+        """The tools that list the items that an identifier identifies."""
         return frozenset(name for it in self.identifiers for name in it.lists)
 
     @cached_property
     def creators(self) -> frozenset[str]:
-        """The tools that create what an identifier stands for."""
+        """The tools that create the items that an identifier identifies."""
         return frozenset(name for it in self.identifiers for name in it.creators)
 
     @cached_property
@@ -99,7 +99,7 @@ class ToolFacts:
 
     @cached_property
     def general_errors(self) -> frozenset[str]:
-        """Descriptions of errors that stand for several statuses, and so say nothing of any."""
+        """Descriptions of errors that several statuses share, so that they explain none."""
         texts = {
             (response.description, response.status)
             for tool in self.tools.values()
@@ -156,7 +156,7 @@ def _join_repeated_sources(sources: Iterable[IdentifierSource]) -> list[Identifi
 def _list_taken_values(tool: ToolPlan) -> list[str]:
     """Return the names of the values that a tool takes as arguments or in its body.
 
-    A value of an enumeration identifies nothing, so it is left out.
+    A value of an enumeration identifies nothing, so it is omitted.
     """
     definitions = tool.input_schema.get("$defs", {})
     properties = tool.input_schema.get("properties", {})
@@ -266,7 +266,7 @@ def iterate_chains(facts: ToolFacts, tools: Iterable[ToolPlan]) -> Iterator[str]
 
 
 def describe_source(source: IdentifierSource) -> str:
-    """Return where an identifier comes from: "`pet_id`: the `id` of an item of `list_pets`"."""
+    """Return the source of an identifier: "`pet_id`: the `id` of an item of `list_pets`"."""
     which = f"{code(source.member)} of" if source.member else "from"
     ways = []
     if source.lists:
@@ -338,7 +338,7 @@ def _find_argument(tool: ToolPlan, wire_name: str) -> Argument | None:
 
 
 def describe_failures(tools: Iterable[ToolPlan], facts: ToolFacts) -> Iterator[str]:
-    """Yield what statuses of the API mean, where the document says more than their names do."""
+    """Yield the meaning of statuses of the API, if the document states more than their names."""
     meanings: dict[tuple[str, str], list[str]] = {}
     for tool in tools:
         for response in tool.operation.responses:

@@ -80,7 +80,7 @@ def _choose(
 
 
 def _choose_name(server: str, of: str, taken: set[str]) -> str:
-    """Return the name of a skill: that of the server, and words of what it is about."""
+    """Return the name of a skill: that of the server, and words of its subject."""
     words = _NO_WORD.sub("-", of.lower()).strip("-")
     name = "-".join(filter(None, (server, words)))
     if len(name) > MAX_NAME or name in taken or (of and not words):

@@ -1,4 +1,4 @@
-"""Sections about tools that several skills have: what they are for, pages, effects, examples."""
+"""Sections about tools that several skills have: purposes, pages, effects, examples."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def write_tool_lines(tools: Sequence[ToolPlan], tokens: int, search: str) -> tup
 
 
 def _describe_purpose(tool: ToolPlan) -> str:
-    """Return what a tool is for: two sentences of its description, and what the manifest adds.
+    """Return the purpose of a tool: two sentences of its description, and the manifest's text.
 
     The rest of a document's description is in the list of tools. It may be long, and may try to
     steer a model, which would give it more weight in a skill.

@@ -126,7 +126,7 @@ def _iterate_leaves(value: Value, path: str) -> Iterator[tuple[str, Value]]:
 
 
 def _describe(value: Value) -> str:
-    """Return where a value comes from, or the value."""
+    """Return the source of a value, or the value."""
     if isinstance(value, Literal):
         text = json.dumps(value.value)
         return f"= {code(text)}" if len(text) <= _MAX_LITERAL else "= a fixed value"

@@ -23,9 +23,9 @@ _MAX_JSON = 900  # characters of an example
 def quote_text(text: str, limit: int, *, is_own: bool = False) -> str:
     """Return text as one line without markup, at most `limit` characters long.
 
-    Sentences of a document that steer a model are left out: a skill would give them more weight.
-    Text of the manifest (`is_own`) is kept. A backtick without a partner becomes an apostrophe, so
-    that it cannot turn code into text.
+    Sentences of a document that steer a model are omitted: a skill would give them more weight.
+    Text of the manifest (`is_own`) is unchanged. A backtick without a partner becomes an
+    apostrophe, so that it cannot turn code into text.
     """
     line = plain_line(text)
     if not is_own:

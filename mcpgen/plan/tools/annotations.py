@@ -133,7 +133,7 @@ def _agree(one: Evidence, other: Evidence) -> bool:
 def _find_harmless(
     operation: Operation, found: Sequence[Evidence], raised: Evidence | None
 ) -> Evidence | None:
-    """Return the evidence that a call only looks or adds; None if anything says more.
+    """Return the evidence that a call only looks or adds; None if anything contradicts it.
 
     A GET needs as much evidence of an addition as in a document that is not trusted, and prose
     alone does not turn a request that makes something into one that looks ("Render it again").
@@ -181,7 +181,7 @@ def choose_effect(decision: Decision, entry: OperationEntry) -> str:
 def is_repeatable(operation: Operation, effect: str) -> bool:
     """Return whether a call of this effect may be sent once more, for another page of a list.
 
-    A GET may be, unless something says that it removes or ends something.
+    A GET may be, unless something states that it removes or ends something.
     """
     return effect == "read" or (operation.method == "GET" and not ends_something(operation))
 

@@ -115,7 +115,7 @@ def write_tool_description(
 
 
 def _drop_repetition(summary: str, details: str) -> tuple[str, str]:
-    """Return the purpose and what follows it, without the one that says no more than the other."""
+    """Return the purpose and the text after it, without repetition of one in the other."""
     first, rest = _split_purpose(details)
     if summary and first and _says_all_of(summary, first):
         return summary, rest
@@ -178,7 +178,7 @@ def _of(title: str, documents: int) -> str:
 
 
 def _quote_document(info: ApiInfo, title: str) -> str:
-    """Return the summary and the description of a document, without what repeats the title.
+    """Return the summary and the description of a document, without repetitions of the title.
 
     They are one line, so that they cannot imitate the text that follows.
     """

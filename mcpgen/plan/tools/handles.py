@@ -20,7 +20,7 @@ def plan_handles(
 ) -> HandlesPlan | None:
     """Return the tool that reads stored results, if a tool has results that can be long.
 
-    None unless the manifest asks for it. A new server has it where it takes little of the list.
+    None unless the manifest requests it. A new server has it if it takes a small part of the list.
     """
     tools: list[ToolPlan | WorkflowPlan] = [*workflows]
     tools += [tool for group in groups for tool in group.listed_tools]

@@ -237,7 +237,7 @@ class JobPlanning:
                 yield JobPlan(call, *found, _INTERVAL_SECONDS, operation.path)
 
     def _find_final_values(self, operation: Operation) -> tuple[str, tuple[str, ...]] | None:
-        """Return the member of a response that tells the state, and its final values."""
+        """Return the member of a response that contains the state, and its final values."""
         schemas, _ = list_response_schemas(operation)
         for name in _STATES:
             for schema in schemas:

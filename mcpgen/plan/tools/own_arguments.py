@@ -40,7 +40,7 @@ def describe_pages(pages: Pagination) -> Mapping[str, JsonObject]:
 def describe_continuation(
     annotations: JsonObject, accept: Iterable[str], taken: Iterable[str]
 ) -> Mapping[str, JsonObject]:
-    """Return the argument for the place where a cut result goes on, or nothing.
+    """Return the argument for the position at which a cut result continues, or nothing.
 
     The same request is sent again, so that tools need it whose calls have no effect and whose
     results are JSON or text. `taken` are the names of the other arguments.

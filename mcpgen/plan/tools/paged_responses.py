@@ -1,4 +1,4 @@
-"""What the schema of a response says about a paged list: its items, and how it goes on."""
+"""Detection of a paged list in the schema of a response: its items, and its next page."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PagedResponse(Struct, frozen=True):
 
 
 def read_response(schema: JsonSchema, responses: Shapes, path: str) -> PagedResponse | None:
-    """Return what a response says about its list; None if it has none, or it is unclear which.
+    """Return the description of a response's list; None if it has none, or it is unclear which.
 
     The last segment of the operation's `path` can name the list.
     """
@@ -59,7 +59,7 @@ def read_response(schema: JsonSchema, responses: Shapes, path: str) -> PagedResp
 
 
 def is_open(schema: JsonSchema, responses: Shapes) -> bool:
-    """Return whether a schema says nothing about the members of a response."""
+    """Return whether a schema does not describe the members of a response."""
     shape = _unwrap(schema, responses)
     if shape.types not in ((), ("object",)):
         return False
@@ -142,7 +142,7 @@ def find_next_url(response: PagedResponse, responses: Shapes) -> Path:
 
 
 def is_url(schema: JsonSchema, responses: Shapes) -> bool:
-    """Return whether the annotations of a member say that it is a URL."""
+    """Return whether the annotations of a member state that it is a URL."""
     keywords = _unwrap(schema, responses).keywords
     told = [keywords.get(name) for name in ("format", "description", "title")]
     told += keywords.get("examples", ())
@@ -152,9 +152,10 @@ def is_url(schema: JsonSchema, responses: Shapes) -> bool:
 
 
 class _ListSearch:
-    """Finds the list in a response. `named` is the folded name that the path gives to it.
+    """Finds the list in a response. `named` is the folded name of the list in the path.
 
-    What schemas refer to is searched once per depth, since the paths through them are too many.
+    The targets of references are searched once per depth, since there are too many paths through
+    them.
     """
 
     def __init__(self, responses: Shapes, named: str) -> None:
@@ -217,7 +218,7 @@ class _ListSearch:
 def _iterate_members(
     schema: JsonSchema, responses: Shapes, towards: Path, path: Path
 ) -> Iterator[tuple[Path, JsonSchema]]:
-    """Yield the members around a list, and those of objects that say how lists go on."""
+    """Yield the members around a list, and those of objects that state how lists continue."""
     members = _properties(_unwrap(schema, responses), responses)
     for name, member in members.items():
         yield (*path, name), member

@@ -51,7 +51,7 @@ ARGUMENT = "max_pages"
 _WITH_BODY: Final = frozenset({"POST", "QUERY"})
 _VERBS: Final = frozenset({"all", "find", "get", "list", "lookup", "query", "search"})
 _BODY_HOLDERS: Final = frozenset({"options", "pageoptions", "pagerequest", "pagingoptions"})
-"""Members of bodies whose objects say which page to send, beside those of responses."""
+"""Members of bodies whose objects select the page, in addition to those of responses."""
 
 _LAST_IDS: Final = {"after": "lastid"}  # cursors only where `has_more` is beside them
 _LAST_ITEMS: Final = frozenset({"startingafter"})  # parameters that take the `id` of the last item
@@ -67,7 +67,7 @@ _NO_ITEMS: Final = re.compile(
     r"|\btime ?stamp\b",
     re.IGNORECASE,
 )
-"""What an offset counts if not items."""
+"""Units of an offset other than items."""
 _TOKEN: Final = re.compile(r"\b(?:cursor|token)\b", re.IGNORECASE)
 _PAGED: Final = re.compile(r"\b(?:cursor|next|pag(?:e|es|ing|inat\w+))\b", re.IGNORECASE)
 _BARE_CURSORS: Final = frozenset({*CURSORS, "nextpagetoken", "pageafter", "pagecursor"})
@@ -109,7 +109,7 @@ def recognize_pagination(
 
 
 def _find_listed_path(operation: Operation) -> str:
-    """Return the path that names what is listed: "/transactions" of a POST /transactions/get."""
+    """Return the path that names the listed items: "/transactions" of a POST /transactions/get."""
     path, _, last = operation.path.rstrip("/").rpartition("/")
     return path if operation.method in _WITH_BODY and fold(last) in _VERBS else operation.path
 
@@ -117,7 +117,7 @@ def _find_listed_path(operation: Operation) -> str:
 def _iterate_body_fields(
     operation: Operation, requests: Shapes
 ) -> Iterator[tuple[Path, list[Parameter]]]:
-    """Yield the members of a body, and those of the objects in it that say which page to send."""
+    """Yield the members of a body, and those of the objects in it that select the page."""
     content = rank_media_types(operation.body_content)
     if not content or content[0].schema is None or not is_json(content[0].media_type):
         return
@@ -152,7 +152,7 @@ def _list_fields(schema: JsonSchema, at: Place, requests: Shapes) -> list[Parame
 
 
 def is_page_position(name: str) -> bool:
-    """Return whether a parameter of this name says where a page of a list begins."""
+    """Return whether a parameter of this name is the start position of a page."""
     return fold(name) in _POSITIONS
 
 

@@ -59,8 +59,8 @@ def _returns_without_json(operation: Operation) -> Annotation:
 def list_accepted_types(operation: Operation) -> tuple[str, ...]:
     """Return the media types to accept: only JSON if there is JSON, so that the API chooses it.
 
-    JSON that only a later status has, such as 202 where a file is not ready, is one of all types:
-    the API could not send the file if JSON alone were accepted.
+    If only a later status has JSON, such as 202 until a file is ready, all types are accepted: the
+    API could not send the file otherwise.
     """
     for prefix in ("2", "default", ""):
         responses = [

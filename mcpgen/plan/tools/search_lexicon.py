@@ -1,8 +1,8 @@
 """The words and phrases of users that point to words of an API, for its search index.
 
-`vocabulary.tsv` says which phrases of users mean which words of APIs; `wordnet.tsv`, made from
-WordNet by `tests/bigapi/make_wordnet.py`, which words are related in general. Of both, an index
-contains what leads to one of its own words.
+`vocabulary.tsv` maps phrases of users to words of APIs; `wordnet.tsv`, made from WordNet by
+`tests/bigapi/make_wordnet.py`, lists which words are related in general. An index contains the
+entries of both that lead to one of its own words.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ _MAX_REFERENCES = 6  # from one schema to the next
 _MAX_TEXT = 300  # characters of one description
 
 _Texts: TypeAlias = Counter[tuple[bool, str]]
-"""How often names and descriptions occur, each with whether it is a name."""
+"""Counts of names and descriptions; the boolean of a key is whether it is a name."""
 
 
 class ResultTexts:

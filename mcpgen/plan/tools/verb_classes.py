@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 
 class Deed(enum.IntEnum):
-    """What a call does, the more dangerous the greater."""
+    """Effect of a call, in ascending order of danger."""
 
     LOOK = 0  # nothing changes
     ADD = 1  # something is created, sent or attached; what was there stays as it was
@@ -51,7 +51,7 @@ _VERBS = {
 DEEDS: Mapping[str, Deed] = MappingProxyType(
     {verb: deed for deed, verbs in sorted(_VERBS.items()) for verb in verbs.split()}
 )
-"""What a call does, by its verb."""
+"""Effects of calls, by verb."""
 
 NOUNS_TOO = frozenset(
     """

@@ -68,7 +68,7 @@ _PART = re.compile(r"[^A-Za-z0-9\-]+")
 def _read_operation_id(name: str, method: str, path: Evidence | None) -> Evidence | None:
     """Find the verb of an operationId: of its first word, its last part, or elsewhere.
 
-    Where it has nouns only that may be verbs, the path tells which of them is one.
+    If it has only nouns that may be verbs, the path decides which of them is one.
     """
     bare = _strip_method(name, method)
     words = _cut_at_preposition(split_words(bare))
@@ -82,7 +82,7 @@ def _read_operation_id(name: str, method: str, path: Evidence | None) -> Evidenc
 
 
 def _strip_method(name: str, method: str) -> str:
-    """Remove the method from the start of an operationId where it is no verb of its own.
+    """Remove the method from the start of an operationId unless it is a verb of its own.
 
     "GET_ListStacks" and "PostCharges" repeat the method; "getPet" and "deletePet" are English.
     """
@@ -122,8 +122,8 @@ def _choose(
 ) -> Evidence | None:
     """Choose the verb among the first words of `beginnings` and other words, in this order.
 
-    A first word that looks is the verb, although "list" is a noun as well. Other nouns give way to
-    a word that can only be a verb.
+    A first word that looks is the verb, although "list" is a noun as well. A word that can only be
+    a verb takes priority over other nouns.
     """
     firsts = [words[0] for words in beginnings if words]
     verbs = [word for word in (*firsts, *others) if word in DEEDS]
@@ -179,7 +179,7 @@ def _read_prose(source: str, text: str) -> Evidence | None:
 
 
 def _is_qualifier(word: str) -> bool:
-    """Whether a word stands before a verb: "permanently", "bulk"."""
+    """Return whether a word qualifies the verb after it: "permanently", "bulk"."""
     return word in _QUALIFIERS or (word.endswith("ly") and word not in DEEDS)
 
 

@@ -251,7 +251,7 @@ def _choose_for_chart(members: Sequence[ViewColumn]) -> Sequence[ViewColumn]:
 
 
 def _choose_for_gallery(members: Sequence[ViewColumn]) -> Sequence[ViewColumn]:
-    """Choose a picture and what is written below it."""
+    """Choose a picture and the text below it."""
     texts = [it for it in members if it.type == "string"]
     pictures = [it for it in texts if not _PICTURES.isdisjoint(split_words(it.path[0]))]
     others = [it for it in texts if it not in pictures and "id" not in split_words(it.path[0])]

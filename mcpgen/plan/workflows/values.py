@@ -122,7 +122,7 @@ def _format_types(types: frozenset[str]) -> str:
 
 
 def read_literal(value: Value) -> tuple[bool, JsonValue]:
-    """Whether a value has no expressions in it, and what it is then."""
+    """Return whether a value contains no expressions, and its value then."""
     match value:
         case Literal(value=plain):
             return True, plain
@@ -149,7 +149,7 @@ def list_literal_types(value: Literal | ListOf | ObjectOf) -> frozenset[str]:
 
 
 Refuse = Callable[[str, str, Tokens, str, str], None]
-"""Tells a problem: its code, message and place, why it matters and what helps."""
+"""Reports a problem: its code, message and place, the reason and the help."""
 
 _SCHEMAS_OF_PARTS: Mapping[str, JsonSchema] = {
     "header": {"type": "string"},
