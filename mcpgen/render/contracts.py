@@ -33,7 +33,7 @@ from mcpgen.search.index import SearchIndex
 
 
 def server_contract(plan: ServerPlan) -> JsonObject:
-    """Return the content of `_generated/contract.json`: about the server as a whole."""
+    """Return the content of `_generated/contract.json`: the contract of the server as a whole."""
     aliases = {alias: tool.name for tool in plan.tools for alias in tool.aliases}
     has_code = plan.search is not None and bool(plan.search.run)
     return {
@@ -76,7 +76,7 @@ def server_contract(plan: ServerPlan) -> JsonObject:
 
 
 def _authorization(plan: ServerPlan) -> JsonObject:
-    """The scopes that callers need, and those that others include."""
+    """Return the scopes that callers need, and the scopes that include others."""
     scopes = {tool: list(scopes) for tool, scopes in plan.scopes.items()}
     includes = {scope: list(narrower) for scope, narrower in plan.scope_includes.items()}
     return omit_empty({"scopes": scopes, "includes": includes}) if scopes else {}
@@ -100,7 +100,7 @@ def make_views_contract(plan: ServerPlan) -> JsonObject:
 
 
 def _make_view(tool: ToolPlan, view: ViewPlan) -> JsonObject:
-    """Return what a view shows; a form also has the question that the server asks first."""
+    """Return the content of a view; for a form, also the question that the server asks first."""
     columns = [omit_empty(msgspec.to_builtins(column)) for column in view.columns]
     return {"kind": view.kind} | omit_empty(
         {
@@ -150,7 +150,7 @@ def _sources(plan: ServerPlan) -> JsonObject:
 
 
 def _credential_sources(plan: ServerPlan) -> JsonObject:
-    """Where the credentials come from that are not in the environment, by security scheme."""
+    """Return the sources of credentials other than the environment, by security scheme."""
     return {
         scheme.id: omit_empty({"from": scheme.credential.from_, "header": scheme.credential.header})
         for scheme in plan.api.security_schemes
@@ -159,14 +159,14 @@ def _credential_sources(plan: ServerPlan) -> JsonObject:
 
 
 def _credential_origins(plan: ServerPlan, source: str) -> JsonObject:
-    """The origins beside that of the API, and whether they may receive its credentials."""
+    """Return the origins other than the API's, and whether they may receive its credentials."""
     found = {it.origin: it.is_confirmed for it in plan.destinations if it.source == source}
     found |= dict.fromkeys(plan.credential_origins.get(source, ()), True)
     return dict(sorted(found.items()))
 
 
 def _headers(plan: ServerPlan, source: str) -> JsonObject:
-    """The default headers of one API, by name: a text, or the setting that has it."""
+    """Return the default headers of one API, by name: a text, or the setting that supplies it."""
     return {
         header.wire_name: header.value
         if (setting := header.setting) is None
@@ -177,7 +177,7 @@ def _headers(plan: ServerPlan, source: str) -> JsonObject:
 
 
 def _search_names(plan: ServerPlan) -> JsonObject:
-    """The names of the tools that search, describe, call and run others, where there are such."""
+    """Return the names of the tools that search, describe, call and run others; {} without."""
     search = plan.search
     if search is None:
         return {}
@@ -186,7 +186,7 @@ def _search_names(plan: ServerPlan) -> JsonObject:
 
 
 def toolsets(plan: ServerPlan) -> JsonObject:
-    """Return the content of `_generated/toolsets.json`: what can be listed by itself."""
+    """Return the content of `_generated/toolsets.json`: the tools that can be listed separately."""
     return {
         toolset.name: omit_empty({"description": toolset.description})
         | {"tools": list(toolset.tools)}
@@ -202,7 +202,7 @@ def search_listing(plan: ServerPlan, search: ToolSearch) -> list[JsonObject]:
 
 
 def search_index(index: SearchIndex) -> list[JsonObject]:
-    """Give the lines of `_generated/search_index.jsonl`."""
+    """Return the lines of `_generated/search_index.jsonl`."""
     return [msgspec.to_builtins(line, str_keys=True) for line in (index.lexicon, *index.entries)]
 
 
@@ -218,7 +218,8 @@ def list_tools(plan: ServerPlan) -> list[JsonObject]:
 def group_contract(plan: ServerPlan, group: ToolGroupPlan) -> JsonObject:
     """Return the content of `_generated/tools/<module>.json`: the tools of one tag.
 
-    What clients see of a tool is in `listing.json`, and here only where it is not a listed tool.
+    The entry for clients is in `listing.json`; it is here only for operations that are no listed
+    tool.
     """
     return {"tag": group.tag, "tools": {tool.name: _tool(plan, tool) for tool in group.tools}}
 
@@ -232,7 +233,7 @@ def workflows_contract(plan: ServerPlan) -> JsonObject:
 
 
 def make_merged_contract(plan: ServerPlan) -> JsonObject:
-    """Return the content of `_generated/merged.json`: which tools serve each merged one."""
+    """Return the content of `_generated/merged.json`: the tools behind each merged tool."""
     return {
         "tag": "merged",
         "tools": {
@@ -255,7 +256,7 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     }
     if tool.pagination is not None:
         described = msgspec.structs.asdict(tool.pagination)
-        del described["most"], described["evidence"]  # the input schema says the former
+        del described["most"], described["evidence"]  # the input schema contains the former
         paths = {name: list(described[name]) for name in ("cursor", "within")}
         entry["pagination"] = {"argument": "max_pages", **omit_empty({**described, **paths})}
     if tool.exposed_as != "tool":
@@ -335,12 +336,12 @@ def _workflow(workflow: WorkflowPlan) -> JsonObject:
 
 
 def _keywords(arguments: Iterable[Argument]) -> JsonObject:
-    """Give the handler's keyword for each argument."""
+    """Return the handler's keyword for each argument."""
     return {argument.name: str(argument.identifier) for argument in arguments}
 
 
 def _defaults(arguments: Iterable[Argument]) -> JsonObject:
-    """Give what the handler gets of arguments that a call leaves out."""
+    """Return the values that the handler receives for omitted arguments."""
     return {item.name: item.default for item in arguments if item.default is not UNSET}
 
 
@@ -381,7 +382,7 @@ def _environment_variable(
 
 
 def surface_of(plan: ServerPlan) -> Surface:
-    """Return what the clients of a planned server will rely on."""
+    """Return the tool surface of a planned server: all that its clients rely on."""
     tools = {tool.name: _surface_tool(tool) for tool in plan.listed_tools}
     tools |= {workflow.name: _surface_tool(workflow) for workflow in plan.workflows}
     exposed = {tool.name: _surface_tool(tool) for tool in plan.tools if tool.exposed_as != "tool"}

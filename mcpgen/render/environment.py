@@ -40,13 +40,13 @@ def _only_safe(value: object) -> object:
 
 
 class Source(SafeText):
-    """Python source, spelled from identifiers, literals and checked annotations."""
+    """Python source that consists of identifiers, literals and checked annotations."""
 
     __slots__ = ()
 
 
 class DocText(SafeText):
-    """Text to stand between the triple quotes of a docstring."""
+    """Text for a docstring, without its triple quotes."""
 
     __slots__ = ()
 
@@ -64,12 +64,12 @@ class Markdown(SafeText):
 
 
 def literal(value: JsonValue) -> Source:
-    """Spell a JSON value as a Python literal of printable characters only."""
+    """Return a JSON value as a Python literal of printable characters only."""
     return Source(repr(value))
 
 
 def identifier(text: str) -> Source:
-    """Let a name stand in source; `Identifier` has checked it, and checks it here again."""
+    """Return a name as source; `Identifier` has checked it, and checks it here again."""
     return Source(Identifier(text))
 
 
@@ -77,7 +77,7 @@ _QUOTE_TO_ESCAPE = re.compile(r'\A"|"(?="|\Z)')
 
 
 def doc_text(text: str) -> DocText:
-    r"""Spell `text` so that a docstring with it has exactly `text` as its value.
+    r"""Return `text` escaped so that a docstring with it has exactly `text` as its value.
 
     Backslashes, quotes that could close the string and characters that do not print (line breaks
     of every kind and bidirectional controls among them) are escaped.
@@ -88,9 +88,9 @@ def doc_text(text: str) -> DocText:
 
 
 def quote(text: str) -> Quoted:
-    """Spell `text` in double quotes for TOML and YAML; what does not print is escaped.
+    """Quote `text` in double quotes for TOML and YAML; characters that do not print are escaped.
 
-    A lone surrogate, which neither can hold, becomes "?".
+    A lone surrogate, which neither can represent, becomes "?".
     """
     spelled = (
         f"\\{ch}" if ch in '"\\' else ch if ch.isprintable() else f"\\U{ord(ch):08x}"
@@ -103,20 +103,20 @@ _MARKDOWN_BLOCK = re.compile(r"\A(\d*)([-+>.)])")
 
 
 def markdown_text(text: str) -> Markdown:
-    """Spell `text` as it is shown literally in a table cell or a heading of Markdown.
+    """Escape `text` for literal display in a table cell or a heading of Markdown.
 
-    What stands between single backticks is shown as code.
+    Text between single backticks is displayed as code.
     """
     return Markdown(escape_markdown_line(one_line(text)))
 
 
 def markdown_paragraph(text: str) -> Markdown:
-    """Spell `text` as `markdown_text` does, so that it is a paragraph where it begins a line."""
+    """Escape `text` as `markdown_text` does, also for the start of a line as a paragraph."""
     return Markdown(_MARKDOWN_BLOCK.sub(r"\1\\\2", markdown_text(text)))
 
 
 def markdown_code(text: str) -> Markdown:
-    """Spell `text` as one line of code in Markdown, fit for a table cell."""
+    """Return `text` as one line of code in Markdown, also for a table cell."""
     shown = one_line(text)
     longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
     fence = "`" * (longest + 1)

@@ -21,7 +21,7 @@ tasks:
 
 
 def render_eval_tasks(tasks: Sequence[JsonObject]) -> FileSet:
-    """Render the file; nothing without a task that it can spell."""
+    """Render the file; empty if there is no task that can be expressed in it."""
     shown = [list(_iterate_lines(task)) for task in tasks]
     blocks = ["\n".join(lines) for lines in shown if all(it.isprintable() for it in lines)]
     if not blocks:

@@ -45,14 +45,14 @@ def wrap_tools(tools: Iterable[JsonObject]) -> bytes:
 
 
 def lines(values: Iterable[JsonValue]) -> bytes:
-    """Encode each value on a line of its own (JSON Lines)."""
+    """Encode each value on its own line (JSON Lines)."""
     return b"".join(compact(value) + b"\n" for value in values)
 
 
 def entry_a_line(sections: Mapping[str, JsonValue]) -> bytes:
-    """Encode an object of arrays and objects with each of their entries on a line of its own.
+    """Encode an object of arrays and objects with each of their entries on its own line.
 
-    Large data stays diffable so, at a fraction of the size that full indentation takes.
+    Diffs of large data stay readable, at a fraction of the size of full indentation.
     """
     parts = [compact(name) + b": " + _section(value) for name, value in sorted(sections.items())]
     return b"{\n" + b",\n".join(parts) + b"\n}\n"
@@ -64,9 +64,9 @@ def array_of(blocks: Iterable[bytes]) -> bytes:
 
 
 def block(entry: Mapping[str, JsonValue]) -> bytes:
-    """Encode an object: each member a line, and each item of a member that is an array.
+    """Encode an object: each member on a line, and each item of a member that is an array.
 
-    What is reviewed item by item is found so in a diff, and stays short.
+    Diffs show single items in this form, and stay short.
     """
     members = [compact(name) + b": " + _items(entry[name]) for name in sorted(entry)]
     return b"{" + b",\n ".join(members) + b"}"

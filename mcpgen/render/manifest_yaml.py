@@ -22,7 +22,7 @@ _WIDTH = 92
 
 
 def in_flow(value: JsonValue) -> str:
-    """Spell a value as YAML on one line: `{type: apiKey, in: query, name: key}`."""
+    """Return a value as YAML on one line: `{type: apiKey, in: query, name: key}`."""
     if isinstance(value, Mapping):
         members = (f"{_text(str(name))}: {in_flow(item)}" for name, item in value.items())
         return f"{{{', '.join(members)}}}"
@@ -70,7 +70,7 @@ def base_url_entry(base_url: str) -> SafeText:
 
 
 def credential_entries(sources: Mapping[str, CredentialEntry]) -> SafeText:
-    """Return the key `credentials`: where the credential of each security scheme comes from."""
+    """Return the key `credentials`: the source of the credential of each security scheme."""
     if not sources:
         return SafeText("")
     lines = ["", "", "credentials:"]  # the first ends the line before it
@@ -166,14 +166,14 @@ _MEANINGS = {
 
 
 def comment_exclude(steps: FirstSteps) -> list[str]:
-    """Return the lines of a rule that leaves an operation out, to stand below `select:`."""
+    """Return the lines of a rule that excludes an operation, to be inserted below `select:`."""
     if not steps.exclude:
         return []
     return [f"#   - exclude: {quote(steps.exclude)}  # no tool for this operation"]
 
 
 def comment_operations(steps: FirstSteps, *, has_operations: bool) -> SafeText:
-    """Return the entries of operations; with `has_operations`, the key stands above them."""
+    """Return the entries of operations; with `has_operations`, the key is already above them."""
     if not steps.operations:
         return SafeText("")
     lines = [] if has_operations else ["operations:"]

@@ -23,7 +23,7 @@ from mcpgen.text.identifiers import safe_filename
 
 
 def render(plan: ServerPlan) -> FileSet:
-    """Write out what is generated from the plan alone: not models, test cases, search index."""
+    """Render the files that depend on the plan alone: not models, test cases, search index."""
     package = f"src/{plan.package}/_generated"
     listing = contracts.list_tools(plan)
     files = _render_template(plan, "_generated/__init__.py", package=package_view(plan))
@@ -116,7 +116,7 @@ def _render_workflows(plan: ServerPlan) -> dict[str, bytes]:
 
 
 def _snapshot(plan: ServerPlan, listing: Iterable[JsonObject]) -> list[JsonObject]:
-    """Every tool as it is listed; `departs` are the annotations against its method."""
+    """Return all tools as listed; `departs` are the annotations that contradict the method."""
     methods = {tool.name: tool.operation.method for tool in plan.tools}
     entries = []
     # As a server reads them: text that is no Unicode has been replaced by then.

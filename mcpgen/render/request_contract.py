@@ -13,7 +13,7 @@ from mcpgen.text.media_types import essence_of
 
 
 def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
-    """Give a tool's `request`: where each argument goes, and how it is spelled there."""
+    """Return a tool's `request`: the location and the serialization of each argument."""
     operation = tool.operation
     argument_of = {(a.location, a.wire_name): a for a in tool.arguments}
     arguments = {place: argument.name for place, argument in argument_of.items()}
@@ -62,13 +62,13 @@ def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
 
 
 def _find_reserved_members(tool: ToolPlan) -> list[str]:
-    """Name the members of a body that no argument sets."""
+    """Return the names of a body's members that no argument sets."""
     fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
     return sorted(fixed | {name for location, name in tool.hidden if location == "body"})
 
 
 def _find_reserved_names(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
-    """Name hidden parameters and credentials where an exploded object could send them."""
+    """Return the names of hidden parameters and credentials that an exploded object could set."""
     exploded = {
         "query" if parameter.location == "querystring" else parameter.location
         for parameter in tool.operation.parameters
@@ -87,7 +87,7 @@ def _find_reserved_names(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
 
 
 def _may_be_object(schema: JsonSchema, schemas: Mapping[str, JsonSchema], depth: int = 8) -> bool:
-    """Whether an object could fit a schema, as far as `type` and references tell."""
+    """Return whether an object could fit a schema, judged by types, values and references."""
     if not isinstance(schema, dict) or not depth:
         return schema is not False
     if isinstance(reference := schema.get("$ref"), str):
@@ -104,7 +104,7 @@ def _may_be_object(schema: JsonSchema, schemas: Mapping[str, JsonSchema], depth:
 
 
 def _travel(parameter: Parameter) -> JsonObject:
-    """Say how a parameter's value is serialised."""
+    """Return the serialization of a parameter."""
     return {
         "in": parameter.location,
         "name": parameter.name,
@@ -124,7 +124,7 @@ def _describe_body(
 ) -> JsonObject:
     """Describe the body with its two arguments; {} if there is none.
 
-    A composed body is made of several arguments, or with a setting that is left out if it is unset.
+    A composed body consists of several arguments, or contains settings, which are omitted if unset.
     """
     if body is None and (tool.operation.declared is None or not tool.body):
         return {}
@@ -162,7 +162,7 @@ def _body_media_type(media_type: MediaType, schemas: Mapping[str, JsonSchema]) -
         entry["item_encoding"] = _describe_encoding(media_type.item_encoding)
     is_multipart = essence_of(media_type.media_type).startswith("multipart/")
     if media_type.schema is not None and (is_multipart or media_type.xml_root):
-        entry["schema"] = bundle(media_type.schema, schemas)  # the serialiser reads it
+        entry["schema"] = bundle(media_type.schema, schemas)  # for the serializer
     return entry
 
 
@@ -173,7 +173,7 @@ def _is_message_of_bytes(media_type: MediaType) -> bool:
 
 
 def bundle(schema: JsonSchema, schemas: Mapping[str, JsonSchema]) -> JsonSchema:
-    """Return `schema` with every schema that it reaches under `$defs`."""
+    """Return `schema` with all schemas that it references, directly or not, in `$defs`."""
     nodes = iterate_reachable([schema], schemas)
     needed = {name: schemas[name] for node in nodes if (name := find_reference(node)) in schemas}
     if not needed or not isinstance(schema, dict):
@@ -194,7 +194,7 @@ def _describe_encoding(encoding: Encoding) -> JsonObject:
 
 
 def server_object(server: Server) -> JsonObject:
-    """Give a Server Object, in which the base URL of the API stands."""
+    """Return the Server Object, which contains a base URL of the API."""
     return {
         "url": server.url,
         "variables": {

@@ -156,7 +156,7 @@ def _optional_settings(plan: ServerPlan) -> Iterator[str]:
 
 
 def _group_settings(plan: ServerPlan) -> Iterator[tuple[str, list[ServerSetting]]]:
-    """Yield the settings that the server has beside its own, by group."""
+    """Yield the settings of the server other than its own, by group."""
     declared = {variable.name for variable in plan.environment}
     applicable = list_applicable(plan.env_prefix, declared)
     for group, settings in groupby(applicable, lambda setting: setting.group):

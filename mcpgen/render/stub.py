@@ -19,10 +19,10 @@ def override_stub(
     function: str,
     replaces: bool,
 ) -> tuple[str, dict[str, str]]:
-    """Write an override with the handler's signature, and what it imports.
+    """Return an override with the handler's signature, and its imports.
 
-    The imports are modules by name, "" for a module itself.
-    It passes the call on, or with `replaces` has the handler's own body.
+    The imports are modules by name, "" for a module itself. The override passes the call on, or
+    with `replaces` has the handler's own body.
     """
     parameters = ", ".join(
         filter(None, ("ctx: Context", f"call_next: {call_type}", handler.parameters))

@@ -63,7 +63,7 @@ def render_stubs(plan: ServerPlan, run: str) -> bytes:
 
 
 class _Place(Struct, frozen=True):
-    """Where a schema is: it may refer to `definitions`, and `home` names a class made of it."""
+    """Position of a schema: it may refer to `definitions`; `home` is the name for its class."""
 
     home: str
     definitions: Mapping[str, Any]
@@ -147,7 +147,7 @@ class _Blocks:
         return self._named[key]
 
     def _write_class(self, name: str, schema: JsonObject, place: _Place) -> None:
-        """Spell a class; members of results may be missing, and of arguments if not required."""
+        """Add a class; members of results may be missing, and of arguments if not required."""
         self.classes[name] = ""  # a member may refer to it
         required = set(schema.get("required", ()))
         members = {
@@ -180,7 +180,7 @@ def _spell_constants(values: list[object]) -> str:
 
 
 def _spell_class(name: str, members: Mapping[str, str], *, is_total: bool) -> str:
-    """Spell a TypedDict: as a class where each member can be an attribute, else as a call."""
+    """Return a TypedDict: as a class if each member can be an attribute, else as a call."""
     are_plain = all(
         key.isidentifier()
         and key.isascii()
@@ -199,7 +199,7 @@ def _spell_class(name: str, members: Mapping[str, str], *, is_total: bool) -> st
 
 
 def _spell_function(tool: ToolPlan | WorkflowPlan, returns: str, blocks: _Blocks) -> str:
-    """Spell a function with its docstring: what it does, its operation, its arguments."""
+    """Return a function with its docstring: its purpose, its operation, its arguments."""
     schema = tool.input_schema
     required, left_out = set(schema.get("required", ())), _list_unneeded(tool)
     parameters, about = [], []
@@ -237,7 +237,7 @@ def _describe_argument(schema: object) -> str:
 
 
 def _spell_result(tool: ToolPlan | WorkflowPlan, blocks: _Blocks) -> str:
-    """Spell what a function returns."""
+    """Return the type of a function's result."""
     returns = tool.returns
     if isinstance(returns, Annotation):
         return blocks.spell_returns(returns)

@@ -20,9 +20,9 @@ _NOT_FOR_THE_MOCK = frozenset(
 
 
 def upstream_file(api: Api) -> dict[str, JsonValue]:
-    """Return the served operations, made from the API alone.
+    """Return the served operations, from the API alone.
 
-    It says nothing of what was planned, so that the mock upstream can judge the tools by it.
+    The plan does not affect it, so that the mock upstream can check the tools independently.
     """
     return {
         "servers": as_json(api.servers),
@@ -43,7 +43,7 @@ def _operation(operation: Operation) -> JsonObject:
 
 
 def as_json(node: object) -> JsonValue:
-    """Spell a node of the IR as JSON: its own field names, without places and prose."""
+    """Return a node of the IR as JSON: its own field names, without places and prose."""
     if isinstance(node, str | int | None):  # most are
         return node
     if isinstance(node, Struct):

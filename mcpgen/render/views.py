@@ -87,7 +87,7 @@ class TestsView(Struct, frozen=True):
 
 
 def tests_view(plan: ServerPlan) -> TestsView:
-    """Spell what the module in `tests/generated/` says."""
+    """Return the view of the module in `tests/generated/`."""
     return TestsView(
         package=literal(str(plan.package)),
         has_search=plan.search is not None,
@@ -98,7 +98,7 @@ def tests_view(plan: ServerPlan) -> TestsView:
 
 
 def workflow_returns(workflow: WorkflowPlan, names: NamesUsed) -> Source:
-    """Spell the type of what a workflow gives."""
+    """Return the type of a workflow's result; `object` if it is not a class."""
     if isinstance(workflow.returns, WorkflowResult):
         return identifier(workflow.returns.name)
     returns = names.spell(workflow.returns)
@@ -108,17 +108,17 @@ def workflow_returns(workflow: WorkflowPlan, names: NamesUsed) -> Source:
 
 
 def package_view(plan: ServerPlan) -> PackageView:
-    """Spell what the `__init__.py` files say."""
+    """Return the view of the `__init__.py` files."""
     return PackageView(title=short_title(plan))
 
 
 def short_title(plan: ServerPlan) -> DocText:
-    """Spell the title of a server, or its name if the title does not fit on a line with others."""
+    """Return the title of a server, or its name if the title does not fit on a line."""
     return doc_text(cut_at_clause(one_line(plan.title), _MAX_TITLE) or plan.name)
 
 
 def handler_module(plan: ServerPlan, group: ToolGroupPlan) -> HandlerModule:
-    """Spell the handlers of one tag.
+    """Return the view of the handlers of one tag.
 
     Raises:
         ValueError: the plan has a name or a type that cannot be written; a bug in the planner.
@@ -142,14 +142,14 @@ def _tag(group: ToolGroupPlan) -> str:
 
 
 class NamesUsed(Struct):
-    """What a module has to import, collected while its handlers are spelled."""
+    """Names that a module imports, collected while its handlers are rendered."""
 
     typing: set[str] = field(default_factory=set)
     runtime: set[str] = field(default_factory=set)
     models: set[Identifier] = field(default_factory=set)
 
     def spell(self, annotation: Annotation) -> Source:
-        """Spell a type and remember what it needs."""
+        """Return a type as source, and record its imports."""
         source, typing_names = annotation_source(annotation)
         self.typing |= typing_names
         self.models |= set(annotation.models)
@@ -158,7 +158,7 @@ class NamesUsed(Struct):
     def spell_imports(
         self, plan: ServerPlan, others: Mapping[str, Set[str]]
     ) -> tuple[ImportView, ...]:
-        """Spell the imports of all names and of `others`, by module; the formatter sorts them.
+        """Return the imports of all names and of `others`, by module; the formatter sorts them.
 
         Raises:
             ValueError: there is no such model.
@@ -206,7 +206,7 @@ def _refuse_shadowing(tool: ToolPlan) -> None:
 
 
 def parameters(arguments: Iterable[Argument], names: NamesUsed) -> Source:
-    """Spell the context and the keywords of a handler."""
+    """Return the parameters of a handler: the context and the keywords."""
     keywords = [_parameter(argument, names) for argument in arguments]
     return Source(", ".join(["ctx: Context", *(["*"] if keywords else []), *keywords]))
 
@@ -245,7 +245,7 @@ def _request(tool: ToolPlan, returns: Source, names: NamesUsed) -> Source:
 
 
 def _compose(part: JsonValue, identifiers: Mapping[str, Identifier]) -> Source:
-    """Spell a body with arguments in it."""
+    """Return a body that contains arguments, as source."""
     if isinstance(part, InputRef):
         return identifier(identifiers[part.input])
     if isinstance(part, dict):
@@ -271,7 +271,7 @@ def _spell_fixed(fixed: Iterable[Fixed], names: NamesUsed) -> Source:
 
 
 def _spell_fixed_value(fixed: Fixed, names: NamesUsed) -> Source:
-    """Spell a value, or how the handler reads it from a setting."""
+    """Return a value as source, or the expression that reads it from a setting."""
     setting = fixed.setting
     if setting is None:
         return literal(fixed.value)
@@ -286,12 +286,12 @@ def _spell_fixed_value(fixed: Fixed, names: NamesUsed) -> Source:
 
 
 def write_tool_docstring(tool: ToolPlan) -> DocText:
-    """Spell a handler's docstring: what its tool does, and the operation's key in backticks."""
+    """Return a handler's docstring: what its tool does, and the operation's key in backticks."""
     return write_docstring(purpose(tool), tool.operation.key)
 
 
 def write_docstring(sentence: str, operation: str) -> DocText:
-    """Spell a sentence and a key: on one line if they fit, else the key stands below.
+    """Return a sentence and a key: on one line if they fit, else the key is on the next line.
 
     The sentence is shortened to whole clauses, or wrapped if its first clause is too long.
     """
@@ -314,10 +314,11 @@ def purpose(tool: ToolPlan) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def annotation_source(annotation: Annotation) -> tuple[Source, frozenset[str]]:
-    """Spell a type from its parsed form; give also the names of `typing` in it.
+    """Return a type as source from its parsed form, and the names of `typing` in it.
 
     Raises:
-        ValueError: it has anything but names of types, `|`, subscripts and `Literal` constants.
+        ValueError: it contains anything but names of types, `|`, subscripts and `Literal`
+            constants.
     """
     expression = ast.parse(annotation.source, mode="eval").body
     found = frozenset(_names_of_type(expression, set(annotation.models)))

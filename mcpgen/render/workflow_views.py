@@ -49,7 +49,7 @@ class WorkflowView(Struct, frozen=True):
 
 
 class ResultView(Struct, frozen=True):
-    """The class of what one workflow gives; `members` are its lines."""
+    """The class of one workflow's result; `members` are its lines."""
 
     name: Source
     docstring: DocText
@@ -66,7 +66,7 @@ class WorkflowsModule(Struct, frozen=True):
 
 
 def workflows_module(plan: ServerPlan) -> WorkflowsModule:
-    """Spell the workflows of a server."""
+    """Return the view of the workflows of a server."""
     names = NamesUsed()
     names.runtime |= {"Context", "ToolGroup", "Workflow"}
     workflows = tuple(_Spelling(workflow, names).view() for workflow in plan.workflows)
@@ -96,7 +96,7 @@ def _result(result: WorkflowResult, key: str, names: NamesUsed) -> ResultView:
 
 
 class _Spelling:
-    """One workflow that is being spelled; what it has to import goes to `names`."""
+    """Rendering of one workflow; the names to import are added to `names`."""
 
     def __init__(self, workflow: WorkflowPlan, names: NamesUsed) -> None:
         self._workflow = workflow
@@ -163,7 +163,7 @@ class _Spelling:
         return Source(f"{name}({', '.join(parts)})")
 
     def _spell_criteria(self, criteria: Sequence[Criterion], step: StepPlan) -> Source:
-        """Criteria of a step, asked of what came of it, which has the name that the step has."""
+        """Return the criteria as a lambda, whose parameter is the result, named as the step."""
         conditions = tuple(criterion.condition for criterion in criteria)
         asked = conditions[0] if len(conditions) == 1 else Junction("and", conditions)
         is_about_step = step.id in _steps_in(_values_of(asked))
