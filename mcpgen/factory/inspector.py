@@ -44,7 +44,7 @@ _DIED_OF_SIGNAL: Final = 128
 
 
 class InspectorError(Exception):
-    """The Inspector cannot be run here; `help` says what to install."""
+    """The Inspector cannot be run here; `help` states what to install."""
 
     def __init__(self, message: str, help: str) -> None:
         super().__init__(message)
@@ -146,8 +146,8 @@ async def configure(target: Target, *, is_live: bool) -> AsyncIterator[Path]:
 def _make_configuration(target: Target, environment: Mapping[str, str]) -> JsonObject:
     """Return the configuration of one server.
 
-    `environment` is that of the server's process, beside the few variables that the Inspector
-    passes on by itself.
+    `environment` is that of the server's process, in addition to the few variables that the
+    Inspector passes on by itself.
     """
     entry: JsonObject = {"protocolEra": "auto"}
     if target.url:
@@ -194,8 +194,8 @@ async def run_inspector(
 ) -> int:
     """Run the Inspector to its end and return its exit code; 128 + N after signal N.
 
-    Signals are passed on to it. It has a process group of its own: what it started is ended with
-    it, and Ctrl-C reaches it once.
+    Signals are passed on to it. It has a process group of its own: its child processes end with it,
+    and Ctrl-C reaches it once.
     """
     mode = "--web" if is_web else "--cli"
     environ = _put_on_path(command[0])

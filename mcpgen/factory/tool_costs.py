@@ -1,4 +1,4 @@
-"""What listed tools cost in tokens: as a whole, and their schemas."""
+"""Costs of listed tools in tokens: in total, and of their schemas."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def parse_waivers(content: bytes, problems: Problems) -> tuple[Waiver, ...]:
 
 
 def find_waiver(waivers: Iterable[Waiver], subject: Subject, today: date) -> Waiver | None:
-    """Return the waiver of a finding; None if there is none that still holds."""
+    """Return the waiver of a finding; None if there is none that has not expired."""
     covering = (it for it in waivers if it.covers(*subject) and not it.is_expired(today))
     return next(covering, None)
 

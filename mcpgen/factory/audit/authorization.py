@@ -29,7 +29,7 @@ UNKNOWN_REVISION: Final = "any revision"
 
 
 class Authorization(Struct, frozen=True, kw_only=True):
-    """What is known of a server's authorization.
+    """Findings about a server's authorization.
 
     `facts` are pairs of a name and a value of the server; `results` those of requirements that
     concern authorization; `untested` are pairs of a requirement and the reason.

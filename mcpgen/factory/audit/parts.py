@@ -41,7 +41,7 @@ _DECIDED: Final = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.ERROR})
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """One part of the report. `gaps` are pairs of what was not exercised and the reason."""
+    """One part of the report. `gaps` are pairs of a requirement not exercised and the reason."""
 
     id: str
     grade: Grade
@@ -81,7 +81,7 @@ def has_failed(parts: Sequence[Part]) -> bool:
 
 
 def _grade(counts: Counter[tuple[str, str]], part: str) -> Grade:
-    """Return the grade of a part; what is waived neither fails it nor lets it pass."""
+    """Return the grade of a part; waived findings neither fail it nor let it pass."""
     if counts[part, "error"]:
         return "FAIL"
     return "WAIVED" if counts[part, "waived"] else "WARN" if counts[part, "warning"] else "PASS"

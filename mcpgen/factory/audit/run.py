@@ -28,7 +28,7 @@ from mcpgen.factory.wire.targets import Target
 
 
 class AuditSettings(Struct, frozen=True, kw_only=True):
-    """What an audit examines, and how much it may send."""
+    """Subjects of an audit, and bounds of what it may send."""
 
     transports: Sequence[str]
     intensity: Intensity
@@ -39,7 +39,7 @@ class AuditSettings(Struct, frozen=True, kw_only=True):
 
 
 class Audit(Struct, frozen=True, kw_only=True):
-    """The results of all parts. What is None was not run, for the reason beside it."""
+    """The results of all parts. A part that is None was not run, for the reason beside it."""
 
     target: str
     settings: AuditSettings

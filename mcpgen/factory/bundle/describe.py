@@ -47,7 +47,7 @@ _HOMEPAGE_LABELS: Final = ("homepage", "home page", "documentation")
 
 
 class _Project(Struct, frozen=True):
-    """What `pyproject.toml` states."""
+    """Metadata in `pyproject.toml`."""
 
     name: str
     author: str
@@ -341,7 +341,7 @@ def _describe_common(prefix: str, setting: ServerSetting, default: str | float) 
 
 
 def _round_finite(value: float) -> float | None:
-    """Return a bound as an integer where it is one; None if it is infinite."""
+    """Return a bound, as an integer if possible; None if it is infinite."""
     if value in (float("inf"), float("-inf")):
         return None
     return int(value) if float(value).is_integer() else value

@@ -28,7 +28,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """Its key where a format wants lower case: "bookshop_shop_key"."""
+        """Key in formats that require lower case: "bookshop_shop_key"."""
         return self.name.lower()
 
 
@@ -41,7 +41,7 @@ class Tool(Struct, frozen=True):
 
 
 class BundleDescription(Struct, frozen=True, kw_only=True):
-    """What the bundles of a server contain.
+    """Contents of the bundles of a server.
 
     `files` are the files of its Python project and `skills` the files of its skills, by path in
     the bundle: "src/bookshop_mcp/__main__.py", "skills/bookshop/SKILL.md".

@@ -1,4 +1,4 @@
-"""What evidence records of bundles, and of the version in the registry."""
+"""Evidence of bundles, and of the version in the registry."""
 
 from __future__ import annotations
 

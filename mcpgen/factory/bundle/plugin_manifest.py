@@ -1,4 +1,4 @@
-"""What the manifests of both kinds of plugins have in common."""
+"""The common parts of the manifests of both kinds of plugins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mcpgen.jsonschema.types import JsonObject
 
 
 def describe_plugin(description: BundleDescription) -> JsonObject:
-    """Return the members that say what the plugin is, and who publishes it."""
+    """Return the members that identify the plugin and its publisher."""
     return omit_empty(
         {
             "name": description.distribution,

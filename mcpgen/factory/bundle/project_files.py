@@ -18,7 +18,7 @@ _SHORTEST_SECRET: Final = 8  # characters; shorter values occur in texts by chan
 
 
 def collect_project_files(package: GeneratedPackage, problems: Problems) -> dict[str, bytes]:
-    """Read the files that the server is installed from, by path; hidden files are left out."""
+    """Read the files that the server is installed from, by path; hidden files are omitted."""
     root = package.directory
     paths = [root / name for name in _ROOT_FILES if (root / name).is_file()]
     paths += [path for pattern in _LICENSES for path in root.glob(pattern) if path.is_file()]

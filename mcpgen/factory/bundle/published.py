@@ -27,7 +27,7 @@ class UnusableRegistryError(Exception):
 
 
 class LocalServer(Struct, frozen=True):
-    """What a project states of itself for the registry; "" if it does not."""
+    """Name and version of a project for the registry; "" if it states none."""
 
     name: str  # "io.github.shop/petstore-mcp"
     version: str

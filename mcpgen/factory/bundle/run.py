@@ -77,10 +77,10 @@ def bundle_package(
 ) -> BundleRun:
     """Build the bundles of a package, and write all of them or none into `out`.
 
-    Record what was built as evidence.
+    The result is recorded as evidence.
 
     Raises:
-        OutError: `out` is no place for bundles.
+        OutError: `out` cannot be used for bundles.
     """
     _check_out(out, package.directory)
     try:

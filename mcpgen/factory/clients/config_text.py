@@ -85,7 +85,7 @@ class ConfigText:
         return edited.inserted
 
     def remove(self, name: str, inserted: str, traces: Traces, *, is_last: bool) -> None:
-        """Remove an entry; `inserted` is what `insert` returned, if it is known.
+        """Remove an entry; `inserted` is the result of `insert`, if it is known.
 
         `is_last` says that no other inserted entry is left, so that all traces are removed.
 

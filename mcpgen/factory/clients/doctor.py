@@ -1,4 +1,4 @@
-"""Why a client does not see an installed server: its file, its command, its start, its tools."""
+"""Diagnosis of an installed server that a client does not see: file, command, start and tools."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Symptom(Struct, frozen=True):
 
 
 class Diagnosis(Struct, frozen=True):
-    """What was found about one server of one client."""
+    """Findings about one server of one client."""
 
     listed: Listed
     symptoms: tuple[Symptom, ...]

@@ -18,7 +18,7 @@ _SCHEME: Final = re.compile(r"(?:Bearer|Basic|Token) ")
 
 
 class EntryError(ValueError):
-    """A server that a client cannot have; `help` says what to do instead."""
+    """A server that a client cannot have; `help` states what to do instead."""
 
     def __init__(self, message: str, help: str = "") -> None:
         super().__init__(message)
@@ -156,7 +156,7 @@ def build_entry(
 
 
 class _References(Struct):
-    """The environment or headers of an entry: what is written, and what is only referred to."""
+    """The environment or headers of an entry: values that are written, and references."""
 
     written: dict[str, str] = field(default_factory=dict)
     forwarded: dict[str, str] = field(default_factory=dict)  # name: variable

@@ -232,7 +232,7 @@ def _insert(text: str, node: Node, key: str, value: JsonValue) -> str:
 
 
 def _stands_on_own_line(text: str, node: Node) -> bool:
-    """Whether the members of an object stand, or should stand, on lines of their own."""
+    """Return whether the members of an object are, or should be, on lines of their own."""
     if node.members:
         start = node.members[-1].start
         return "\n" in text[len(text[:start].rstrip(_SPACE)) : start]
@@ -296,7 +296,7 @@ def _remove_root(text: str, root: Node, traces: Traces) -> str:
 
 
 def _is_empty_without(text: str, node: Node, former: str = "") -> bool:
-    """Whether an object with one member has, beside it, only the comments of `former`."""
+    """Whether an object with one member contains, besides it, only the comments of `former`."""
     member = node.members[0]
     end = member.comma or member.node.end
     rest = text[node.start + 1 : member.start] + text[end : node.end - 1]

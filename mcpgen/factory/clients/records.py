@@ -1,7 +1,7 @@
-"""What mcpgen wrote into the files of clients: records for `remove`, backups for `--undo`.
+"""Records of mcpgen's edits in the files of clients: for `remove`, with backups for `--undo`.
 
-They are in the user's state folder, readable by the user alone, since a file of a client can
-contain secrets.
+They are in the user's state folder, readable only by the user, since a client's file can contain
+secrets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the editors of configuration texts share: their errors, and what an edit reports."""
+"""Errors and reports that the editors of configuration texts share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ConfigSyntaxError(ValueError):
 
 
 class UneditableError(ValueError):
-    """A text that cannot be edited without changing anything else; says why."""
+    """A text that cannot be edited without changing anything else; the message states why."""
 
 
 class Edited(Struct, frozen=True):
@@ -38,7 +38,7 @@ class Edited(Struct, frozen=True):
 
 
 class Traces(Struct):
-    """What the edits of one file left in it besides entries: the sum of `Edited`."""
+    """Traces of the edits of one file besides entries: the sum of `Edited`."""
 
     created: list[tuple[str, ...]] = field(default_factory=list)
     inner: dict[tuple[str, ...], str] = field(default_factory=dict)

@@ -75,7 +75,7 @@ def _join(outer: Any, value: Any) -> Any:
 
 
 class _Place(Struct, frozen=True):
-    """Where an entry is inserted, and how: in flow style after `separator`, or as lines."""
+    """Place and style of a new entry: flow style after `separator`, or lines."""
 
     at: int
     newline: str

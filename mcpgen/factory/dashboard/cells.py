@@ -27,14 +27,14 @@ _UNITS: Final = ((365 * 86_400, "y"), (30 * 86_400, "mo"), (86_400, "d"), (3600,
 
 
 class Surroundings(Struct, frozen=True):
-    """What links and ages depend on.
+    """Context of links and ages.
 
-    `base` leads from the page to the folder that the paths of servers are relative to, and ends
-    with "/" if it is not "".
+    `base` is the path from the page to the folder that the servers' paths are relative to. It ends
+    with "/" unless it is "".
     """
 
     base: str
-    now: datetime | None  # when the fleet was examined; None if that is unknown
+    now: datetime | None  # time at which the fleet was examined; None if unknown
 
     def link(self, server: str, file: str) -> str:
         """Return the relative URL of a file in a server's folder.
@@ -68,7 +68,7 @@ def format_moment(moment: datetime | None) -> str:
 
 
 def make_icon(name: str) -> Html:
-    """Return a sign of the page's sprite; a word beside it says the same."""
+    """Return an icon of the page's sprite; the word beside it has the same meaning."""
     return Html(f'<svg class="icon" aria-hidden="true"><use href="#i-{name}"/></svg>')
 
 
@@ -104,7 +104,7 @@ def link_evidence(content: Html, status: ServerStatus, proof: Proof, around: Sur
 
 
 def find_proof(status: ServerStatus, name: StageName) -> Proof:
-    """Return the proof of a stage; one that says nothing if the stage is missing."""
+    """Return the proof of a stage; an empty one if the stage is missing."""
     found = (stage.proof for stage in status.stages if stage.name is name)
     return next(found, Proof(state=State.UNKNOWN, summary="no evidence"))
 

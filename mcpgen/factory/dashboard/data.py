@@ -20,7 +20,7 @@ from mcpgen.text.invisible import escape_invisible
 MAX_TOOL_BYTES: Final = 800_000
 """Size of all descriptions and schemas in one page.
 
-If they are larger, each server has an equal share, and schemas that do not fit are left out.
+If they are larger, each server has an equal share, and schemas that do not fit are omitted.
 """
 
 MAX_SNIPPET_BYTES: Final = 250_000
@@ -44,7 +44,7 @@ _HINTS: Final = {  # what a page says about an annotation with this value
 
 
 def make_page_data(fleet: Fleet, base: str) -> JsonObject:
-    """Return what the pages show: the fleet, without what would make the file large.
+    """Return the data of the pages: the fleet, without parts that would make the file large.
 
     Equal snippets of a server are one. Invisible characters are written out in all texts.
     """
@@ -77,7 +77,7 @@ def encode_inline(data: JsonValue) -> str:
 
 
 class _Shares(Struct, frozen=True):
-    """How many bytes each server may have of what can be large."""
+    """Bytes that each server may use for its large parts."""
 
     tools: int
     snippets: int

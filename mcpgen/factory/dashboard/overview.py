@@ -144,7 +144,7 @@ def format_stages(fleet: Fleet) -> Html:
 
 
 def _format_bar(counts: Counter[State], total: int) -> Html:
-    """Return a bar of the shares; the words below it say the same."""
+    """Return a bar of the shares; the words below it state the same."""
     left, parts = 0.0, []
     for state in State:
         width = 100 * counts[state] / total if total else 0

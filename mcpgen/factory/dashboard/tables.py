@@ -223,7 +223,7 @@ def _format_scores(
 
 
 def _format_sign(state: State) -> Html:
-    """Return a state as a sign alone, whose word is for those who do not see it."""
+    """Return a state as an icon; its word is hidden text, for assistive technology."""
     return Html(
         f'<span class="state {state.value}" title="{WORDS[state]}">{make_icon(state.value)}'
         f'<span class="hidden">{WORDS[state]}</span></span>'

@@ -16,7 +16,7 @@ CallTool = Callable[[str, JsonObject], Awaitable[JsonObject]]
 
 
 class AgentError(Exception):
-    """The agent failed: it crashed, kept silent, or broke the protocol. Says what it did."""
+    """The agent failed: it crashed, kept silent, or broke the protocol. The message states how."""
 
 
 class TooManyCallsError(AgentError):
@@ -24,7 +24,7 @@ class TooManyCallsError(AgentError):
 
 
 class Assignment(Struct, frozen=True):
-    """What an agent gets: the task, and what the server lists."""
+    """Input of an agent: the task, and the lists of the server."""
 
     task: EvalTask
     tools: Sequence[JsonObject]

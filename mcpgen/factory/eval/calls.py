@@ -34,7 +34,7 @@ class MadeCall(Struct, frozen=True):
 
 
 class Matching(Struct, frozen=True):
-    """How far the required calls were found, and the results of those that were."""
+    """Results of the required calls that were found, and a reason if one is missing."""
 
     results: Mapping[str, JsonValue]
     missing: str = ""  # why a call was not found; "" if all were

@@ -16,7 +16,7 @@ _MAX_ANSWER: Final = 4_000  # characters
 
 
 class TaskResult(Struct, frozen=True, kw_only=True):
-    """What came of one task; it passed without `reasons`."""
+    """Result of one task; it passed if there are no `reasons`."""
 
     id: str
     goal: str
@@ -26,7 +26,7 @@ class TaskResult(Struct, frozen=True, kw_only=True):
     answer: str = ""
 
     def summarize(self) -> Summary:
-        """Return what is compared with another evaluation."""
+        """Return the values that are compared with another evaluation."""
         return Summary(
             id=self.id,
             goal=self.goal,
@@ -63,7 +63,7 @@ class Evaluation(Struct, frozen=True):
         return sum(bool(task.reasons) for task in self.tasks)
 
     def summarize(self) -> Outcomes:
-        """Return what is compared with another evaluation."""
+        """Return the values that are compared with another evaluation."""
         return Outcomes(self.agent, tuple(task.summarize() for task in self.tasks))
 
 
@@ -75,7 +75,7 @@ class Outcomes(Struct, frozen=True):
 
 
 class ReportError(ValueError):
-    """A file that is no report of `mcpgen eval`; says why."""
+    """A file that is not a report of `mcpgen eval`; the message states why."""
 
 
 def format_evaluation(evaluation: Evaluation) -> JsonObject:

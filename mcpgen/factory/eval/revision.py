@@ -16,7 +16,7 @@ _CASES = "tests/generated/cases.json"  # names the operation of each tool
 
 
 class NoRevisionError(ValueError):
-    """The repository has no such revision, or git cannot read it; says why."""
+    """The repository has no such revision, or git cannot read it; the message states why."""
 
 
 @contextmanager

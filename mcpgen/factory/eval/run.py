@@ -44,7 +44,7 @@ class EvalOptions(Struct, frozen=True):
 
 
 class ServerFailedError(Exception):
-    """The server did not start, or did not answer; says why."""
+    """The server did not start, or did not answer; the message states why."""
 
 
 class Subject(Struct, frozen=True):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def find_violations(
     checks: Iterable[StateCheck], mock: MockUpstream, results: Mapping[str, JsonValue]
 ) -> Iterator[str]:
-    """Yield what is wrong with the state; `results` are those of the required calls."""
+    """Yield the violations of checks by the state; `results` are those of the required calls."""
     for check in checks:
         try:
             path = str(resolve(check.path, results))

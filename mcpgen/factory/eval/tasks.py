@@ -21,7 +21,7 @@ _MAKE_THEM = "`mcpgen eval --init` writes a first file, docs/how-to/eval.md has 
 
 
 class NoTasksError(Exception):
-    """A project without tasks, or without the requested ones; `help` says what to do."""
+    """A project without tasks, or without the requested ones; `help` states what to do."""
 
     def __init__(self, message: str, help: str = _MAKE_THEM) -> None:
         super().__init__(message)

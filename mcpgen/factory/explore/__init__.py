@@ -1,1 +1,1 @@
-"""What a user explores of a server: its tools, forms for their arguments, and calls."""
+"""Exploration of a server: its tools, forms for their arguments, and calls."""

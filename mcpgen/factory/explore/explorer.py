@@ -38,7 +38,7 @@ Outcome = Literal["done", "tool error", "refused", "no answer", "stopped", "canc
 
 
 class TroubleError(Exception):
-    """The server cannot be explored now; `log` is the end of what it printed on stderr."""
+    """The server cannot be explored now; `log` is the end of its stderr."""
 
     def __init__(self, message: str, log: str = "") -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ class TroubleError(Exception):
 
 
 class CallRecord(Struct, frozen=True):
-    """One call and what came of it."""
+    """One call and its outcome."""
 
     tool: str
     arguments: JsonObject
@@ -88,7 +88,7 @@ class Explorer:
 
     @property
     def name(self) -> str:
-        """How a user recognises the server."""
+        """Name of the server for users."""
         package = self.target.package
         return str(self.target) if package is None else str(package.contract["name"])
 
@@ -117,7 +117,7 @@ class Explorer:
         return collect_tools(listed, package.list_unlisted_tools() if package else ())
 
     async def call(self, tool: str, arguments: JsonObject) -> CallRecord:
-        """Call a tool, record what came of it, and return the record."""
+        """Call a tool, record the outcome, and return the record."""
         self._is_cancelled = False
         sent = len(self._upstream.requests) if self._upstream is not None else 0
         began = self._clock()

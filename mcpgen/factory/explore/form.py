@@ -16,10 +16,10 @@ from mcpgen.jsonschema.validation import SchemaValidator
 Kind = Literal["text", "integer", "number", "choice", "json"]
 
 EMPTY_TEXT: Final = '""'
-"""What a user types to send the empty string; an empty field is left out."""
+"""Input of a user that sends the empty string; an empty field is omitted."""
 
 ALL_ARGUMENTS: Final = ""
-"""The name of the only field if a schema has no properties that fields can be made of."""
+"""Name of the only field if no fields can be made from the properties of a schema."""
 
 _MAX_CHOICES: Final = 200
 _MAX_ITEMS_SHOWN: Final = 80  # characters of the choices of an array's items
@@ -47,7 +47,7 @@ class FormField(Struct, frozen=True, kw_only=True):
 
 
 class Arguments(Struct, frozen=True):
-    """The arguments that texts describe, and what is wrong with them."""
+    """Arguments that were parsed from texts, and their errors."""
 
     values: JsonObject
     errors: dict[str, str] = field(default_factory=dict)  # by the name of a field
@@ -70,7 +70,7 @@ class Form:
         """Make the fields.
 
         A schema that cannot be compiled has a form, but its arguments are not validated;
-        `trouble` says why.
+        `trouble` states why.
         """
         self.fields = tuple(_make_fields(schema))
         self.trouble = ""

@@ -43,7 +43,7 @@ class ExploredTool(Struct, frozen=True):
 
     @property
     def effect(self) -> Effect:
-        """What its annotations state; they are only hints of the server."""
+        """Effect by its annotations, which are only hints of the server."""
         if self._annotations.get("readOnlyHint") is True:
             return "read-only"
         match self._annotations.get("destructiveHint"):
@@ -71,7 +71,7 @@ class ExploredTool(Struct, frozen=True):
 def collect_tools(
     listed: Iterable[JsonValue], unlisted: Iterable[JsonObject] = ()
 ) -> list[ExploredTool]:
-    """Return the listed tools, then others that can be called; entries without a name are left out.
+    """Return the listed tools, then others that can be called; entries without a name are omitted.
 
     A name that occurs twice is the first tool of this name.
     """

@@ -19,7 +19,7 @@ _LEGACY: Final = "2025-11-25"
 
 
 class NoListingError(Exception):
-    """A server that does not list its tools; the message says what it answered."""
+    """A server that does not list its tools; the message states its answer."""
 
 
 async def fetch_listing(target: Target) -> Listing:

@@ -1,4 +1,4 @@
-"""The rules of lint, and what it finds."""
+"""The rules of lint, and their findings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mcpgen.text.json_pointer import json_pointer
 
 
 class Rule(Struct, frozen=True):
-    """One rule: what it requires, why, and what to do."""
+    """One rule: its requirement, the reason, and the remedy."""
 
     id: str
     number: str  # of the portable profile; "" for rules beside it
@@ -366,7 +366,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     @property
     def fails(self) -> bool:
-        """Whether it fails the command: notes are only hints, and what is waived is accepted."""
+        """Whether it fails the command: notes are only hints, and waived findings are accepted."""
         return self.severity is not Severity.NOTE and self.waived is None
 
     def as_diagnostic(self) -> Diagnostic:

@@ -38,7 +38,7 @@ class Fix(Struct, frozen=True):
 def find_fixes(
     target: Path, report: Report, problems: Problems, progress: Progress
 ) -> tuple[Fix, ...]:
-    """Return the values of the manifest that repair what they can; texts are never invented.
+    """Return the manifest values that fix findings, as far as possible; texts are never invented.
 
     Raises:
         RejectedError: the project cannot be planned; `problems` contains the reasons.

@@ -50,12 +50,12 @@ class Signals(Struct, frozen=True):
 
     @property
     def invocation_cost(self) -> int:
-        """How much work a minimal call is."""
+        """Estimated work of a minimal call."""
         return self.required_fields + 2 * max(0, self.schema_depth - 1) + 2 * self.union_choices
 
 
 class ToolGrade(Struct, frozen=True):
-    """What the deterministic stages say about one tool."""
+    """Result of the deterministic stages for one tool."""
 
     name: str
     signals: Signals
@@ -78,7 +78,7 @@ class ShadowCandidate(Struct, frozen=True):
 
 
 class ServerGrade(Struct, frozen=True):
-    """What the deterministic stages say about a server."""
+    """Result of the deterministic stages for a server."""
 
     tools: tuple[ToolGrade, ...]
     tool_count: int  # rating of the number of tools, 1 to 5
@@ -259,9 +259,9 @@ def _add(one: tuple[int, int, int], other: tuple[int, int, int]) -> tuple[int, i
 
 
 def find_shadow_candidates(grades: Sequence[ToolGrade]) -> list[ShadowCandidate]:
-    """Return, for each tool, the dearest sibling that is much cheaper to call.
+    """Return, for each tool, the most costly sibling that is much cheaper to call.
 
-    They are candidates: whether their purposes overlap takes a model, or a person.
+    They are candidates: only a model, or a human, can judge whether their purposes overlap.
     """
     candidates = []
     for grade in grades:

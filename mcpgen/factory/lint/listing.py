@@ -1,4 +1,4 @@
-"""What a server shows its clients: its tools, instructions, prompts and resources."""
+"""The lists of a server for its clients: tools, prompts and resources, and its instructions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Listing(Struct, frozen=True, kw_only=True):
 
     @property
     def checked(self) -> CheckedServer:
-        """What the limits of clients apply to."""
+        """The parts that the limits of clients apply to."""
         return CheckedServer(self.server, self.tools, self.instructions)
 
     @property

@@ -21,7 +21,7 @@ _NAME_LINE: Final = re.compile(rb'\s*"name":\s*"([^"\\]+)"')
 
 
 class ListingUnreadableError(Exception):
-    """A file that contains no tools; the message says why."""
+    """A file that contains no tools; the message states why."""
 
 
 def load_package(package: GeneratedPackage) -> Listing:
@@ -141,7 +141,7 @@ def make_listing(
     prompts: JsonValue = (),
     resources: JsonValue = (),
 ) -> Listing:
-    """Return a listing of decoded JSON; whatever is no object is left out."""
+    """Return a listing of decoded JSON; values that are not objects are omitted."""
     return Listing(
         server=_make_key(read_text(server, "name")),
         tools=_select_objects(tools),

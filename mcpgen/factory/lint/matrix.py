@@ -16,7 +16,7 @@ WHOLE_SERVER = ""
 
 
 class Cell(Struct, frozen=True):
-    """What one client does with one tool, and the limits that it exceeds."""
+    """Effect of a client's limits on one tool, and the limits that it exceeds."""
 
     effect: Effect
     excesses: tuple[Excess, ...] = ()
@@ -49,7 +49,7 @@ def build_matrix(listing: Listing, clients: Mapping[str, Client]) -> Matrix:
 
 
 def find_worst(excesses: Sequence[Excess]) -> Effect:
-    """Return the worst effect of these violations, of which there is one at least."""
+    """Return the worst effect of one or more violations."""
     return max((excess.limit.effect for excess in excesses), key=EFFECTS.index)
 
 

@@ -22,7 +22,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class PinsUnreadableError(Exception):
-    """A file of pins that cannot be read; the message says why."""
+    """A file of pins that cannot be read; the message states why."""
 
     help = "delete the file, and pin anew with --pin"
 
@@ -70,7 +70,7 @@ def read_pins(path: Path) -> Mapping[str, ServerPins]:
 
 
 def write_pins(path: Path, known: Mapping[str, ServerPins], listing: Listing) -> None:
-    """Write the pins of a server beside those of others.
+    """Add the pins of a server to a file, which can have those of others.
 
     Raises:
         OSError: the file cannot be written.

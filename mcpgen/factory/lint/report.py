@@ -40,7 +40,7 @@ def list_diagnostics(findings: Sequence[Finding]) -> list[Diagnostic]:
 
 
 def group_diagnostics(findings: Sequence[Finding]) -> Iterator[Diagnostic]:
-    """Yield one diagnostic for findings that say the same of several tools, in the same order."""
+    """Yield one diagnostic for equal findings of several tools, in the same order."""
     groups: dict[tuple[str, str, str, str], list[Finding]] = {}
     for number, finding in enumerate(findings):
         key = finding.detail or f"\0{number}"
@@ -61,7 +61,7 @@ def group_diagnostics(findings: Sequence[Finding]) -> Iterator[Diagnostic]:
 
 
 def collect_facts(report: Report, *, with_matrix: bool) -> dict[str, Any]:
-    """Return what `--json` has beside the findings."""
+    """Return the facts for `--json` in addition to the findings."""
     grades = {grade.name: grade for grade in report.grade.tools} if report.grade else {}
     tools = [
         {

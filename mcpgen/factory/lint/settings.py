@@ -1,4 +1,4 @@
-"""What a run of lint checks against: the portable profile, the limits of clients, a budget."""
+"""Criteria of a lint run: the portable profile, the limits of clients, a budget."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class UnknownTargetError(ValueError):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """What is checked."""
+    """Criteria of a run."""
 
     is_portable: bool = True  # the portable profile
     is_strict: bool = False  # no composition anywhere
@@ -64,7 +64,7 @@ def parse_targets(targets: Collection[str], budget: int | None = None) -> Settin
 def choose_settings(
     package: GeneratedPackage | None, targets: Collection[str] = (), budget: int | None = None
 ) -> Settings:
-    """Return the settings of these options; where one is missing, that of the package's manifest.
+    """Return the settings of these options; a missing one is taken from the package's manifest.
 
     `mcpgen check` reports a manifest that cannot be read.
 

@@ -30,7 +30,7 @@ class UnlistedError(Exception):
 
 
 def list_tools(target: Target) -> Listing:
-    """Start or contact a server, and return what it lists.
+    """Start or contact a server, and return its listing.
 
     Raises:
         UnlistedError: it does not list its tools.
@@ -50,10 +50,10 @@ def list_tools(target: Target) -> Listing:
 def list_started_package(
     package: GeneratedPackage, environment: Mapping[str, str] | None = None
 ) -> Listing:
-    """Start the server of a package without an API, and return what it lists.
+    """Start the server of a package without an API, and return its listing.
 
-    It also contains what only the files of the package know: the tools behind search tools, and the
-    places of tools.
+    It is completed from the files of the package: the tools behind search tools, and the locations
+    of tools.
 
     Raises:
         UnlistedError: the server does not list its tools.

@@ -27,8 +27,8 @@ def measure(text: str) -> int:
 def compose(head: str, sections: Sequence[Section], limit: int, more: str) -> str:
     """Return the head and the sections in at most `limit` UTF-16 code units.
 
-    A section may use half of what is left by the sections before it, the last one all of it. A
-    section that is cut ends with the number of lines that are missing, and `more`: where they are.
+    A section may use half of the space that the sections before it left, the last one all of it. A
+    section that is cut ends with the number of missing lines, and `more`: where they are.
     """
     while measure(head) > limit:
         head = head.rstrip("\n").rpartition("\n")[0] + "\n" if "\n" in head.rstrip("\n") else ""
@@ -60,9 +60,9 @@ def _cut(section: Section, limit: int, more: str) -> str:
 
 
 def share(lengths: Sequence[int], limit: int) -> int:
-    """Return the length up to which each of several texts may go, so that all fit together.
+    """Return the maximum length of several texts with which all of them fit together.
 
-    Short texts leave what they do not need to the others.
+    Space that short texts do not need is available to the others.
     """
     left = limit
     for number, length in enumerate(sorted(lengths)):

@@ -1,4 +1,4 @@
-"""What evidence proves of a server as it is, and what it does not."""
+"""Claims about the current state of a server, each proved by evidence or not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _INPUTS = {"generated": "generated code", "own": "own code or tests"}
 
 
 class Proven(Struct, frozen=True):
-    """The evidence that holds, None where there is none, and what is not verified for that."""
+    """The current evidence, None if there is none, and the claims that are not verified then."""
 
     tests: TestsRecord | None
     validate: ValidateRecord | None

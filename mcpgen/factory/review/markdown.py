@@ -35,7 +35,7 @@ _MAX_NAMED: Final = 5  # tools
 
 
 def format_since(since: str, commit: str) -> str:
-    """Return what was compared with: "since `main` (1a2b3c4d5e6f)"."""
+    """Return the compared state as text: "since `main` (1a2b3c4d5e6f)"."""
     return f"since {format_code(since)}{f' ({commit[:12]})' if commit else ''}"
 
 

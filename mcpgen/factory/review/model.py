@@ -1,4 +1,4 @@
-"""What a review of a server says: figures, changes, findings, waivers, and what is not verified."""
+"""A review of a server: figures, changes, findings, waivers, and what is not verified."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mcpgen.pipeline.options import Outcome, worst
 
 
 class Part(enum.StrEnum):
-    """What a finding comes from."""
+    """Source of a finding."""
 
     FILES = "files"  # `mcpgen check`: hand edits, stale files, overridden operations
     LINT = "lint"
@@ -26,17 +26,17 @@ class Part(enum.StrEnum):
 
 
 class Figures(Struct, frozen=True, kw_only=True):
-    """The figures of a server at one time; what is unknown is None, or has no entry."""
+    """Figures of a server at one time; unknown ones are None, or have no entry."""
 
     tools: int | None = None  # the listed ones
-    tokens: int | None = None  # about what listing them costs
+    tokens: int | None = None  # estimated tokens of the list
     scores: Mapping[str, Score] = field(default_factory=dict)  # by revision
     tests: str = ""
     kill_rate: float | None = None  # 0 to 1
 
 
 class ReviewedChange(Struct, frozen=True):
-    """A change of the tools. One that `fails` has the level of `--fail-on`, and is not waived."""
+    """A change of the tools. It `fails` if it has the level of `--fail-on` and is not waived."""
 
     change: Change
     fails: bool = False
@@ -52,29 +52,29 @@ class ReviewFinding(Struct, frozen=True):
 
 
 class ReviewedWaiver(Struct, frozen=True):
-    """A waiver; one `is_new` that the revision does not have like this."""
+    """A waiver. It `is_new` if the revision does not have the same one."""
 
     state: WaiverState
     is_new: bool = False
 
 
 class Claim(Struct, frozen=True):
-    """What nobody has verified of the files as they are."""
+    """A property of the current files that has not been verified."""
 
     subject: str  # "tests"
     reason: str
-    command: str  # what verifies it
+    command: str  # the command that verifies it
 
 
 class Review(Struct, frozen=True, kw_only=True):
-    """What changed in a server since a revision, and what its reviewer has to know."""
+    """Review of the changes of a server since a revision."""
 
-    server: str  # its folder, as the reader knows it
+    server: str  # its folder, as named for the reader
     target: Path
-    since: str  # the revision as it was named, or what the server was compared with
+    since: str  # the revision as the user named it, or the name of the compared state
     commit: str = ""  # "" without git
     is_new: bool = False  # the revision does not have the server
-    version: str = ""  # of the package, then
+    version: str = ""  # of the package at that time
     suggested_version: str = ""
     before: Figures = Figures()
     now: Figures = Figures()

@@ -1,4 +1,4 @@
-"""One review: from a server and a revision to what changed, what is wrong, and what is unknown."""
+"""One review: the changes, problems and unknowns of a server since a revision."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _STOPPED = (Outcome.USAGE, Outcome.REJECTED, Outcome.INTERRUPTED)
 
 
 class ReviewOptions(Struct, frozen=True, kw_only=True):
-    """What a review compares with, what fails it, and the day by which waivers expire."""
+    """The revision to compare with, the failing level, and the day on which waivers are judged."""
 
     today: date
     against: str | None = None  # a git revision; None: HEAD, or the last `generate`
@@ -74,7 +74,7 @@ class ReviewReport(Struct, frozen=True):
 
 
 class _Material(Struct, frozen=True, kw_only=True):
-    """Everything that a review is made of."""
+    """The data that a review is made from."""
 
     target: Path
     options: ReviewOptions

@@ -1,1 +1,1 @@
-"""How a server copes with hostile input: experiments, what counts as a fault, and one run."""
+"""Behaviour of a server under hostile input: experiments, criteria for faults, and one run."""

@@ -1,7 +1,7 @@
-"""What counts as a fault of a server in a robustness run, and findings of faults.
+"""Criteria for faults of a server in a robustness run, and findings of faults.
 
-What the specification permits is no fault: to close an HTTP connection, to answer HTTP 413, 403 or
-429, to leave a line unanswered that is no request, to end a session.
+Behaviour that the specification permits is no fault: closing an HTTP connection, HTTP 413, 403 or
+429, no response to a line that is not a request, the end of a session.
 """
 
 from __future__ import annotations

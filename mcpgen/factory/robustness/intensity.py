@@ -1,4 +1,4 @@
-"""How much a robustness run may send: requests, bytes and time."""
+"""Limits of a robustness run: requests, bytes and time."""
 
 from __future__ import annotations
 

@@ -37,15 +37,15 @@ def find_trace(text: str) -> str:
 
 
 def find_path(text: str, sent: str) -> str:
-    """Return a path to code in a text that was not in what was sent; "" if there is none."""
+    """Return a path to code in a text that was not in the sent message; "" if there is none."""
     return next((found[0] for found in _PATH.finditer(text) if found[0] not in sent), "")
 
 
 def iterate_error_texts(frame: Frame) -> Iterator[str]:
-    """Yield the texts that tell a client of a failure.
+    """Yield the texts that inform a client of a failure.
 
     They are the message and the data of an error response, the content of a result with `isError`,
-    and the body of an HTTP response with an error status that is no message.
+    and the body of an HTTP response with an error status that is not a message.
     """
     is_message = False
     for message in iterate_messages(frame):

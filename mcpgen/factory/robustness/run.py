@@ -45,7 +45,7 @@ _TRANSPORTS: Final = frozenset({"stdio", "http"})
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What came of one experiment over one transport."""
+    """Result of one experiment over one transport."""
 
     experiment: Experiment
     group: str

@@ -40,7 +40,7 @@ class ServerLostError(Exception):
 
 
 class EndOfRunError(Exception):
-    """Nothing more may be sent; the message says why."""
+    """Nothing more may be sent; the message states why."""
 
 
 class Variant(Struct, frozen=True):
@@ -147,7 +147,7 @@ class Subject:
         return await self.probe.get_session()
 
     async def exchange(self, variant: Variant) -> Reply | None:
-        """Send one message, examine what comes back, and check that the server still answers.
+        """Send one message, examine the response, and check that the server still answers.
 
         Return the reply if the message must be answered and was.
 
@@ -234,7 +234,7 @@ class Subject:
         return ""
 
     async def _report_loss(self, after: str, trouble: str) -> None:
-        """Report that the server is lost, and close what is left of it.
+        """Report that the server is lost, and close its remaining processes and connections.
 
         Raises:
             ServerLostError: always.
@@ -300,7 +300,7 @@ class Subject:
             self.add_finding("internal-error", f"{name}: answered with HTTP {status}", evidence)
 
     def add_finding(self, rule: str, message: str, frames: Sequence[Frame] = ()) -> None:
-        """Add a fault of the current experiment; the first message of a kind is kept."""
+        """Add a fault of the current experiment; only the first message of a kind is stored."""
         key = (rule, self._experiment)
         known = self.findings.get(key)
         if known is not None:

@@ -1,4 +1,4 @@
-"""What the page of a server shows beside its status: tools, operations, results, how to install."""
+"""Contents of a server's page: tools, operations, results, and instructions for installation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HINTS: Final = frozenset({"destructiveHint", "idempotentHint", "openWorldHint",
 
 
 def read_details(status: ServerStatus, target: Path) -> ServerDetails:
-    """Read what the folder of a server says beside its status; what is unreadable is left out."""
+    """Read the details in the folder of a server; unreadable ones are omitted."""
     evidence = {check: read_evidence(target, check) or {} for check in _CHECKS}
     operations = tuple(
         Operation(it.key, it.tool, it.reason, it.is_excluded)

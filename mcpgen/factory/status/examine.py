@@ -35,10 +35,10 @@ _BAD_STATES = frozenset({State.FAILED, State.STALE})
 
 
 def examine_server(target: Path, path: str, owners: tuple[str, ...], now: datetime) -> ServerStatus:
-    """Return the status of the server at `target`, whose commands name it `path`.
+    """Return the status of the server at `target`; its commands name it `path`.
 
     Missing and damaged evidence is unknown. A server whose files cannot be read is unknown as a
-    whole, and says why.
+    whole, and states why.
     """
     subject = Subject(target, path, now)
     try:
@@ -94,7 +94,7 @@ def _collect_clients(record: LintRecord | None) -> dict[str, ClientCell]:
 
 
 def _report_unreadable(subject: Subject, owners: tuple[str, ...], error: OSError) -> ServerStatus:
-    """Return the status of a server of which a file cannot be read."""
+    """Return the status of a server with a file that cannot be read."""
     target = subject.files.target
     file = os.path.relpath(error.filename, target) if error.filename else "a file"
     summary = f"cannot read {file}: {error.strerror or error}"
@@ -120,7 +120,7 @@ def list_deciding_proofs(status: ServerStatus) -> dict[str, Proof]:
 
 
 def is_in_order(status: ServerStatus, *, is_strict: bool = False) -> bool:
-    """Return whether nothing failed or is stale; `is_strict` also asks for evidence of everything.
+    """Return whether nothing failed or is stale; with `is_strict`, also whether nothing is unknown.
 
     An optional stage without evidence is in order.
     """

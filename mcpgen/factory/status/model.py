@@ -1,4 +1,4 @@
-"""What is known of a server: its stages, figures, waivers, and what it needs next.
+"""Status of a server: its stages, figures and waivers, and its next needs.
 
 `status`, `review` and `dashboard` show these types. Their JSON form is the interface of
 `mcpgen status --json` and of the data in the dashboard: members have the names of the fields.
@@ -15,7 +15,7 @@ from mcpgen.jsonschema.types import JsonObject
 
 
 class State(StrEnum):
-    """What the evidence of a stage says."""
+    """State of a stage, by its evidence."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -41,9 +41,9 @@ OPTIONAL_STAGES = frozenset({StageName.LIVE})
 
 
 class Proof(Struct, frozen=True, kw_only=True):
-    """The state of one check, and the evidence of it."""
+    """State of one check, with its evidence."""
 
-    state: State  # what the evidence says
+    state: State  # as shown by the evidence
     summary: str  # one line, such as "450 passed; 188 of 188 faults found"
     evidence: str = ""  # the file, relative to the server's folder; "" if there is none
     time: str = ""  # when it was recorded, as RFC 3339 in UTC; "" if unknown
@@ -68,7 +68,7 @@ class Score(Struct, frozen=True):
 
 
 class ClientCell(Struct, frozen=True):
-    """What a client does with the tools of a server."""
+    """Effect of a client's limits on the tools of a server."""
 
     effect: str  # the worst `Effect` of the client's limits, "ok" if there is none
     tools: int = 0  # the tools that are affected
@@ -88,14 +88,14 @@ class Tool(Struct, frozen=True, kw_only=True):
     """A tool as clients see it."""
 
     name: str  # "get_pet"
-    title: str = ""  # for people
+    title: str = ""  # for users
     description: str = ""  # for models
     operation: str = ""  # "" for a workflow, or a tool written by hand
-    tokens: int = 0  # that its entry in the list costs
+    tokens: int = 0  # cost of its entry in the list
     annotations: Mapping[str, bool] = field(default_factory=dict)  # `readOnlyHint` and others
     input_schema: JsonObject = field(default_factory=dict)  # of its arguments
     output_schema: JsonObject | None = None  # of its structured results
-    cases: int | None = None  # the test cases that the last run counted
+    cases: int | None = None  # test cases in its last run
 
 
 class WaiverState(Struct, frozen=True):
@@ -105,13 +105,13 @@ class WaiverState(Struct, frozen=True):
     reason: str  # why its findings are accepted
     owner: str  # who accepted them
     expires: str  # a date: "2026-12-31"
-    is_expired: bool  # the day after `expires` has come
-    findings: int  # that it covers now
-    tool: str = ""  # a glob; "" stands for all tools and the server itself
+    is_expired: bool  # `expires` is in the past
+    findings: int  # number of findings that it covers now
+    tool: str = ""  # a glob; "" for all tools and the server itself
 
 
 class NeedKind(StrEnum):
-    """Why a server needs its owner, the most urgent first."""
+    """Reasons why a server needs its owner's attention, the most urgent first."""
 
     FAILING = "failing"
     CONFLICT = "conflict"  # a generated file was edited by hand
@@ -129,12 +129,12 @@ class Need(Struct, frozen=True):
 
     kind: NeedKind  # the most urgent one is listed first here
     message: str  # one line
-    command: str  # what deals with it, relative to the workspace
-    evidence: str = ""  # the file that says so, relative to the server's folder
+    command: str  # to resolve it, relative to the workspace
+    evidence: str = ""  # the file that shows the need, relative to the server's folder
 
 
 class ServerStatus(Struct, frozen=True, kw_only=True):
-    """All that is known of one server."""
+    """Status of one server."""
 
     server: str  # its path in the workspace; the name of its folder outside one
     name: str  # of the distribution: "petstore-mcp"
@@ -146,7 +146,7 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     source: str = ""  # where the document comes from
     drift: Proof  # whether the document differs from its source
     tools: int | None = None  # the listed ones
-    tokens: int | None = None  # that their list costs
+    tokens: int | None = None  # cost of their list
     scores: Mapping[str, Score] = field(default_factory=dict)  # by revision, if current
     kill_rate: float | None = None  # 0 to 1, if current
     clients: Mapping[str, ClientCell] = field(default_factory=dict)  # by client id, if current
@@ -156,15 +156,15 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
 
 
 class ServerDetails(Struct, frozen=True, kw_only=True):
-    """What the page of one server shows beside its status."""
+    """Contents of the page of one server in addition to its status."""
 
-    status: ServerStatus  # what `mcpgen status` prints
+    status: ServerStatus  # as `mcpgen status` prints it
     tools: tuple[Tool, ...] = ()  # listed ones first, then those behind search tools
     operations: tuple[Operation, ...] = ()  # of the documents, those with a tool first
     findings: tuple[JsonObject, ...] = ()  # of lint: `rule`, `severity`, `tool`, `message`, `help`
     requirements: Mapping[str, JsonObject] = field(default_factory=dict)  # results, by revision
     history: tuple[JsonObject, ...] = ()  # `check`, `time`, `outcome`, `result`; the latest first
-    install: Mapping[str, str] = field(default_factory=dict)  # what to paste, by client id
+    install: Mapping[str, str] = field(default_factory=dict)  # configuration to paste, by client id
 
 
 class Fleet(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What a server needs from its owner: a line for each cause, with a command that helps."""
+"""Needs of a server: a line for each cause, with the command that resolves it."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class RecordedFinding(Struct, frozen=True):
 
 
 class ClientEffect(Struct, frozen=True):
-    """What a client does with the tools."""
+    """Effect of a client's limits on the tools."""
 
     effect: str
     tools: int
@@ -98,7 +98,7 @@ class PublishedRecord(Record, frozen=True, kw_only=True):
 
 
 class DamagedEvidenceError(Exception):
-    """An evidence file is not what mcpgen writes; says what is wrong."""
+    """An evidence file is not one that mcpgen wrote; the message states why."""
 
 
 R = TypeVar("R", bound=Record)

@@ -42,7 +42,7 @@ _COMMANDS: Final = {  # what records the evidence of a check
 
 
 class Records(Struct, frozen=True, kw_only=True):
-    """The readable evidence of a server; None where there is none, or it is damaged."""
+    """The readable evidence of a server; None where it is missing or damaged."""
 
     source: SourceRecord | None
     lint: LintRecord | None

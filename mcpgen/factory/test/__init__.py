@@ -1,1 +1,1 @@
-"""The tests of a server: running them, what they are worth, and the evidence of both."""
+"""The tests of a server: running them, mutation testing of them, and the evidence of both."""

@@ -1,4 +1,4 @@
-"""Which revisions a server supports over one transport."""
+"""Detection of the revisions that a server supports over one transport."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _FIRST_AND_LAST: Final[dict[str, tuple[str, str]]] = {
 
 @dataclass(slots=True)
 class Negotiation:
-    """Supported revisions, and why others are not.
+    """Supported revisions, and the reasons why others are not supported.
 
-    `examined` is the same, or the latest handshake revision where a server answers and supports
-    none: what is wrong with its answers is the result then.
+    `examined` is the same, or the latest handshake revision if a server answers and supports none:
+    the faults of its answers are the result then.
     """
 
     supported: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ async def negotiate(target: Target, transport: str) -> Negotiation:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What came of asking for a revision; `reason` says why it is not supported."""
+    """Result of requesting a revision; `reason` states why it is not supported."""
 
     revision: str
     reason: str
@@ -87,7 +87,7 @@ class _Answer:
 
 
 async def _ask_all(target: Target, transport: str, revisions: Sequence[str]) -> list[_Answer]:
-    """Ask for revisions, the latest with a handshake first; the others only if that is answered."""
+    """Request revisions, the latest with a handshake first; the others only if that is answered."""
     gate = asyncio.Semaphore(_AT_ONCE)
     *earlier, latest = (it for it in revisions if it != MODERN)
     answers = [await _ask(target, transport, latest, START_SECONDS, gate)]
@@ -107,7 +107,7 @@ async def _ask_all(target: Target, transport: str, revisions: Sequence[str]) -> 
 async def _ask(
     target: Target, transport: str, revision: str, seconds: float, gate: asyncio.Semaphore
 ) -> _Answer:
-    """Ask a server for a revision on a connection of its own."""
+    """Request a revision from a server on a connection of its own."""
     async with gate:
         recording = Recording(target.secrets)
         probe = Probe(target, revision, transport, recording, ProbeOptions(), Knowledge())
@@ -124,7 +124,7 @@ async def _ask(
 
 
 async def _ask_legacy(session: Session, seconds: float) -> _Answer:
-    """Ask for a revision by a handshake."""
+    """Request a revision by a handshake."""
     reply = await _ask_leniently(session, "initialize", session.initialize_params(), seconds)
     version = (reply.result or {}).get("protocolVersion")
     reason = _describe(reply)

@@ -27,7 +27,7 @@ _NEWEST: Final = ("2025-11-25", "2026-07-28")
 
 
 class Scenario(NamedTuple):
-    """A scenario that needs nothing of the suite's own fixture, but possibly a capability."""
+    """A scenario that does not need the suite's own fixture, but possibly a capability."""
 
     name: str
     revisions: Sequence[str]
@@ -48,7 +48,7 @@ SCENARIOS: Final = (
 
 
 class OfficialSuiteError(Exception):
-    """The suite cannot be run; `help` says how to install it."""
+    """The suite cannot be run; `help` states how to install it."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""What a check may use: sessions with the server under one revision, and what the server offers."""
+"""Resources of a check: sessions with the server under one revision, and the server's features."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TRANSPORTS: Final[Mapping[str, type[StdioConnection | HttpConnection | SseConne
 
 @dataclass(frozen=True, slots=True)
 class ProbeOptions:
-    """How a server may be examined."""
+    """Options for the examination of a server."""
 
     allow_writes: bool = False  # also call tools that are not read-only
     timeout_seconds: float = 8.0  # for each response
@@ -36,7 +36,7 @@ class ProbeOptions:
 
 @dataclass(slots=True)
 class Knowledge:
-    """What is known of a server from other revisions."""
+    """Knowledge about a server from other revisions."""
 
     supported: frozenset[str] = frozenset()  # revisions over the same transport
     read_only: set[str] = field(default_factory=set)  # tools; 2024-11-05 cannot say which are
@@ -199,7 +199,7 @@ class Probe:
             self.prompts = await self._list("prompts/list", "prompts")
 
     async def _learn_read_only(self) -> None:
-        """Ask for the annotations of tools, which this revision lacks, under a later one."""
+        """Request the annotations of tools, which this revision lacks, under a later one."""
         later = LEGACY_REVISIONS[-1]
         transport = _TRANSPORTS[self.transport]
         connection = await transport.open(self.target, self.recording, later)

@@ -159,7 +159,7 @@ def severity(requirement: Requirement) -> str:
 
 
 def format_revisions(validation: Validation) -> dict[str, JsonObject]:
-    """Return the score of each examined revision and what it took, for `--json`."""
+    """Return the score and the cost of each examined revision, for `--json`."""
     found = {}
     for revision, score in compute_scores(validation).items():
         exchange = validation.exchanges[revision]

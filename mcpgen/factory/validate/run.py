@@ -55,7 +55,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What the examination of one revision took: messages sent to the server, and seconds."""
+    """Cost of the examination of one revision: messages sent to the server, and seconds."""
 
     requests: int = 0
     seconds: float = 0.0
@@ -66,7 +66,7 @@ class Exchange:
 
 @dataclass(slots=True)
 class Validation:
-    """All results of a run. `trouble` says why a server could not be examined."""
+    """All results of a run. `trouble` states why a server could not be examined."""
 
     target: str
     results: list[Result] = field(default_factory=list)
@@ -151,7 +151,7 @@ class _Examination:
 
     @property
     def exchange(self) -> Exchange:
-        """What the examination took."""
+        """Cost of the examination."""
         sent = sum(not frame.is_received for frame in self._recording.frames)
         return Exchange(sent, self._seconds)
 

@@ -67,7 +67,7 @@ def has_definition(revision: str, kind: str) -> bool:
 
 
 def _choose_schema(frame: Frame, message: JsonObject) -> tuple[str, Any]:
-    """Return the definition that applies to a message, and the part of it that it describes."""
+    """Return the definition that applies to a message, and the described part of the message."""
     revision = frame.revision
     if "method" in message:
         group = "ServerRequest" if "id" in message else "ServerNotification"

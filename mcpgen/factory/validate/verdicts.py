@@ -1,4 +1,4 @@
-"""What a check found out about a requirement."""
+"""Results of a check of a requirement."""
 
 from __future__ import annotations
 

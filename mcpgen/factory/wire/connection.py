@@ -1,4 +1,4 @@
-"""What all transports share: pending requests, the dispatch of received frames, and waiting."""
+"""Common parts of all transports: pending requests, dispatch of received frames, and waiting."""
 
 from __future__ import annotations
 

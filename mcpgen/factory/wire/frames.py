@@ -36,8 +36,8 @@ class HttpHead:
 class Frame:
     """One message, or one HTTP response without a message.
 
-    `message` is None if `raw` is not JSON; `fault` says why. For a received frame, `request` is the
-    sent frame that it answers or, over HTTP, on whose response it arrived.
+    `message` is None if `raw` is not JSON; `fault` states why. For a received frame, `request` is
+    the sent frame that it answers or, over HTTP, the one on whose response it arrived.
     """
 
     direction: Direction
@@ -79,7 +79,7 @@ class Frame:
 
 
 def decode(raw: bytes) -> tuple[Any, str]:
-    """Return the JSON value of a frame, and "" or the reason why it is none."""
+    """Return the JSON value of a frame, and "" or the reason why it has none."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -150,7 +150,7 @@ class Recording:
         return {**shown, "headers": [[name, self.redact(text)] for name, text in head.headers]}
 
     def redact(self, text: str) -> str:
-        """Replace secrets by `***`, also as they are spelled in JSON."""
+        """Replace secrets by `***`, also in their JSON spelling."""
         spelled = {each for it in self.secrets for each in (it, json.dumps(it)[1:-1])}
         for secret in sorted(spelled, key=len, reverse=True):
             if len(secret) >= _MIN_SECRET:

@@ -16,7 +16,7 @@ from mcpgen.factory.packages import NoPackageError
 
 
 class ProjectServer(Struct, frozen=True):
-    """How a project starts its server: a URL, or a command with its environment variables."""
+    """Start of a project's server: a URL, or a command with its environment variables."""
 
     url: str = ""
     command: tuple[str, ...] = ()

@@ -68,7 +68,7 @@ class RawHttp:
         return received
 
     def abort(self) -> None:
-        """Close the connection at once, with what was not sent or read."""
+        """Close the connection at once, and drop all data that was not sent or read."""
         self._writer.transport.abort()
 
 

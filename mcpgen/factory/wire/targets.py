@@ -15,7 +15,7 @@ from mcpgen.factory.wire.projects import find_project_server
 
 
 class TargetError(ValueError):
-    """Options that describe no server; `help` says what to write instead."""
+    """Options that describe no server; `help` states what to write instead."""
 
     def __init__(self, message: str, help: str = "") -> None:
         super().__init__(message)

@@ -1,7 +1,7 @@
 """Combination of the evidence that several machines recorded for the servers of one workspace.
 
-Each machine runs a shard of the checks in a clone of its own. What they recorded is read from
-folders, decided as a whole, and written at the end.
+Each machine runs a shard of the checks in a clone of its own. The recorded evidence is read from
+folders, chosen as a whole, and written at the end.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Merged(Struct, frozen=True):
 
 
 class MergeReport(Struct, frozen=True, kw_only=True):
-    """The chosen evidence, sorted by server and check, and what was written."""
+    """The chosen evidence, sorted by server and check, and the written files."""
 
     outcome: Outcome
     merged: tuple[Merged, ...] = ()
@@ -204,10 +204,10 @@ def _read(server: str, file: Path, name: str) -> Evidence:
 
 
 def _read_regular(file: Path) -> bytes:
-    """Read a file that is neither a link nor a device, within the limit.
+    """Read a file within the limit; reject links and devices.
 
     Raises:
-        _DamagedError: it is.
+        _DamagedError: it is a link or a device, or too large.
     """
     try:
         about = file.lstat()

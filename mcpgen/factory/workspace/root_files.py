@@ -1,7 +1,7 @@
 """Files at a workspace's root: blocks between markers, and the JSON Schema of the manifests.
 
-The blocks are the inventory of servers in the README, their owners in CODEOWNERS, and what is
-generated in `.gitattributes`. Text around the markers is the user's, and stays to the byte.
+The blocks are the inventory of servers in the README, their owners in CODEOWNERS, and the generated
+paths in `.gitattributes`. Text around the markers is the user's, and stays byte for byte.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def write_files(workspace: Workspace, problems: Problems) -> list[str]:
 
 
 class _Change(Struct, frozen=True):
-    """An outdated file; `what` names the part of it."""
+    """An outdated file; `what` names the outdated part."""
 
     file: str
     what: str

@@ -92,6 +92,6 @@ def split_work(work: Mapping[str, int], count: int) -> dict[str, int]:
 
 
 def _digest(path: str, shard: int = 0) -> bytes:
-    """Hash a path as all file systems spell it."""
+    """Hash a path in the form that is equal on all file systems."""
     text = f"{shard}\0{unicodedata.normalize('NFC', path)}"
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()

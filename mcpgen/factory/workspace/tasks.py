@@ -32,7 +32,7 @@ _END_DESCRIPTIONS = {
 
 
 class Rules(Struct, frozen=True):
-    """What a workspace requires of each server."""
+    """Requirements of a workspace on each server."""
 
     mcpgen: VersionPin
     runtime: VersionPin | None = None

@@ -1,1 +1,1 @@
-"""The checks of the rules, by what they are about."""
+"""The checks of the rules, by subject."""

@@ -37,7 +37,7 @@ _SHOWN: Final = 3
 
 
 def check_schemas(listing: Listing) -> Iterator[Finding]:
-    """Check the schemas of all tools: what holds for every client."""
+    """Check the schemas of all tools by the rules that apply to every client."""
     for tool in listing.all_tools:
         name = read_text(tool, "name")
         for key in ("inputSchema", "outputSchema"):
@@ -96,7 +96,7 @@ def _check_arguments(name: str, schema: JsonObject) -> Iterator[Finding]:
 
 
 def _states_bounds(schema: JsonObject) -> bool:
-    """Return whether the description has each bound that says something."""
+    """Return whether the description states each meaningful bound."""
     bounds = {
         float(value)
         for keyword in _BOUNDS

@@ -1,4 +1,4 @@
-"""The end of standard input at awkward moments, and what is left of the server."""
+"""The end of standard input at awkward moments, and the processes that the server leaves."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _BURST: Final = 5
 
 @asynccontextmanager
 async def _start(subject: Subject) -> AsyncIterator[tuple[Session, StdioConnection]]:
-    """Yield a session with a process of its own; kill what is left of it at the exit."""
+    """Yield a session with a process of its own; kill its remaining processes at the exit."""
     if not subject.exits_at_end:
         raise UntestedError("the server does not exit at the end of its standard input")
     subject.spend(0)

@@ -31,7 +31,7 @@ class _Post:
         self.headers: dict[str, str] = {}
 
     def head(self, changes: Mapping[str, str] | None = None) -> bytes:
-        """Return the head of the request with changed headers; an empty one is left out."""
+        """Return the head of the request with changed headers; empty ones are omitted."""
         headers = {**self.headers, "Content-Length": str(len(self.body)), **(changes or {})}
         kept = {name: value for name, value in headers.items() if value}
         return format_request("POST", self.connection.url, kept)
@@ -155,7 +155,7 @@ async def _send_no_http(subject: Subject) -> None:
 
 
 async def _send_slowly(subject: Subject) -> None:
-    """Send a body in pieces; in the middle, another client must be served."""
+    """Send a body in parts; after half of them, another client must be served."""
     post = await _make_post(subject)
     raw = await post.open()
     if raw is None:

@@ -14,11 +14,11 @@ BOTH = ("stdio", "http")
 
 
 class SkippedError(Exception):
-    """An experiment that does not apply to this server; the message says why."""
+    """An experiment that does not apply to this server; the message states why."""
 
 
 class UntestedError(Exception):
-    """An experiment that applies and cannot be exercised; the message says why."""
+    """An experiment that applies and cannot be exercised; the message states why."""
 
 
 def require_tools(subject: Subject) -> Sequence[ToolUnderTest]:
@@ -36,10 +36,10 @@ def require_tools(subject: Subject) -> Sequence[ToolUnderTest]:
 
 
 class Experiment(Struct, frozen=True, kw_only=True):
-    """One row: what is sent, what it reveals, and what to do about a fault.
+    """One row: the messages, what they reveal, and the remedy for a fault.
 
-    `variants` returns messages, of which the intensity chooses some; `act` is an experiment that is
-    more than single messages.
+    `variants` returns messages, of which the intensity selects some; `act` runs an experiment that
+    consists of more than single messages.
     """
 
     id: str

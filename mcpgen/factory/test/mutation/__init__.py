@@ -1,1 +1,1 @@
-"""What a server's tests are worth: faults are put into it one by one, and the tests must fail."""
+"""Mutation testing of a server: one fault at a time is inserted, and its tests must fail."""

@@ -1,4 +1,4 @@
-"""All mutants of a package, a fair choice of them, and the verdict on each."""
+"""Mutation campaigns: the mutants of a package, a balanced selection of them, and verdicts."""
 
 from __future__ import annotations
 
@@ -39,32 +39,32 @@ _OF_THE_WHOLE: Final = (
 
 
 class Verdict(Struct, frozen=True):
-    """What the tests said of a mutant. `killer` is the case or check that failed; "": none did."""
+    """Result of testing a mutant. `killer` is the case or check that failed, "" if none did."""
 
     mutant: Mutant
     killer: str = ""
-    is_call: bool = False  # a tool was called, and that showed the fault
+    is_call: bool = False  # a test case that calls tools found the fault
 
     @property
     def outcome(self) -> str:
-        """Say "killed", "survived" or "equivalent"."""
+        """The outcome: "killed", "survived" or "equivalent"."""
         if self.mutant.equivalent:
             return "equivalent"
         return "killed" if self.killer else "survived"
 
 
 class Bench:
-    """Tries mutants of one package, one after the other, in this process.
+    """Tests mutants of one package, one after the other, in this process.
 
-    Each is import_with afresh from memory; nothing is written. The cases of the tool that has the
-    fault are run, or all of them where the fault is the server's, and then the checks of the whole.
+    Each mutant is imported anew from memory; nothing is written. The cases of the mutant's tool are
+    run, or all cases for a fault of the server, and then the checks of the whole package.
     """
 
     def __init__(self, project: Path) -> None:
         """Read the package.
 
         Raises:
-            NoPackageError: there is none to judge.
+            NoPackageError: there is none to test.
         """
         self._files = PackageFiles.read(project)
         self._overlay = Overlay(self._files.name, project)
@@ -75,12 +75,12 @@ class Bench:
                 self._cases.setdefault(case.tool, []).append(case)
 
     def failure(self) -> str:
-        """Give what fails without any fault; "" where all is well."""
+        """Return the first case or check that fails without a fault; "" if all pass."""
         with self._overlay.import_with({}):
             return self._first_failure("")[0]
 
     def judge(self, mutant: Mutant) -> Verdict:
-        """Run what could notice the fault, until something does."""
+        """Run the cases and checks that could detect the fault, until one fails."""
         if mutant.equivalent:
             return Verdict(mutant)
         with self._overlay.import_with(mutant.files(self._files.originals)):
@@ -98,7 +98,7 @@ class Bench:
         return "", False
 
     def _all_cases(self) -> Iterator[Case]:
-        """Every case, the first of each tool before the second of any."""
+        """Yield all cases: first the first one of each tool, then the second ones, and so on."""
         for row in zip_longest(*self._cases.values()):
             yield from filter(None, row)
 
@@ -115,28 +115,28 @@ OPERATORS: Final = (*HANDLER_OPERATORS, *CONTRACT_OPERATORS, *SCHEMA_OPERATORS, 
 
 
 class UnsoundSuiteError(Exception):
-    """The tests fail without any fault, so that they cannot judge one."""
+    """The tests fail without any fault, so that they cannot detect one."""
 
 
 class Campaign(Struct, frozen=True):
     """The verdicts on the mutants of one package that were tried."""
 
-    possible: int  # mutants that there are, tried or not
+    possible: int  # number of mutants, tested or not
     verdicts: tuple[Verdict, ...]
 
     def those(self, outcome: str) -> list[Verdict]:
-        """Give the verdicts with this outcome: "killed", "survived" or "equivalent"."""
+        """Return the verdicts with this outcome: "killed", "survived" or "equivalent"."""
         return [verdict for verdict in self.verdicts if verdict.outcome == outcome]
 
     @property
     def score(self) -> float | None:
-        """Killed of those that are not equivalent, 0 to 1; None where there are none."""
+        """Share of killed mutants, 0 to 1, among those not equivalent; None if there are none."""
         counted = len(self.verdicts) - len(self.those("equivalent"))
         return len(self.those("killed")) / counted if counted else None
 
 
 def list_mutants(package: PackageFiles) -> list[Mutant]:
-    """Give every mutant of a package, in the same order in every run."""
+    """Return all mutants of a package, in the same order in every run."""
     return [
         *make_handler_mutants(package),
         *make_contract_mutants(package),
@@ -146,9 +146,9 @@ def list_mutants(package: PackageFiles) -> list[Mutant]:
 
 
 def choose_mutants(mutants: Sequence[Mutant], most: int) -> list[Mutant]:
-    """Take `most` mutants, of each operator in turn; within one by a hash, so from all over.
+    """Select up to `most` mutants, of each operator in turn; of one operator, ordered by a hash.
 
-    0 takes all. The choice depends on nothing but the mutants.
+    With 0, all are selected. The selection depends only on the mutants.
     """
     if most == 0 or len(mutants) <= most:
         return list(mutants)
@@ -164,11 +164,11 @@ def choose_mutants(mutants: Sequence[Mutant], most: int) -> list[Mutant]:
 def run_campaign(
     project: Path, *, most: int, jobs: int, progress: Callable[[str], None]
 ) -> Campaign:
-    """Try mutants of the package in `project`, `jobs` at a time.
+    """Test mutants of the package in `project`, `jobs` at a time.
 
     Raises:
-        NoPackageError: it holds no package with generated tests.
-        UnsoundSuiteError: its tests fail as it is.
+        NoPackageError: it contains no package with generated tests.
+        UnsoundSuiteError: its tests fail without a fault.
     """
     project = project.resolve()
     mutants = list_mutants(PackageFiles.read(project))
@@ -188,7 +188,7 @@ _bench: list[Bench] = []  # of a worker process, which has one package
 
 
 def _begin(project: str) -> None:
-    logging.disable(logging.CRITICAL)  # a server with a fault has much to say
+    logging.disable(logging.CRITICAL)  # a server with a fault logs much
     _bench.append(Bench(Path(project)))
 
 

@@ -40,7 +40,7 @@ _OTHER_MEDIA_TYPE = {"application/json": "application/x-www-form-urlencoded"}
 
 
 class Contract:
-    """The contract of one tool, and how a mutant of it is made."""
+    """Contract of one tool, which creates mutants of it."""
 
     def __init__(self, package: PackageFiles, tool: str) -> None:
         self.package = package
@@ -49,12 +49,12 @@ class Contract:
 
     @property
     def request(self) -> JsonObject:
-        """How its request travels."""
+        """Rules that map the arguments to an HTTP request."""
         request: JsonObject = self.entry["request"]
         return request
 
     def with_type(self, parameter: JsonObject) -> JsonObject:
-        """Return a parameter with the type of the setting that has its value, if one has."""
+        """Return a parameter with the type of the setting that supplies its value, if one does."""
         for variable in self.package.server.get("environment", ()):
             if variable["name"] == parameter.get("setting"):
                 type_ = variable.get("reads_as", {}).get("type", "string")
@@ -64,7 +64,7 @@ class Contract:
     def mutant(
         self, operator: str, tokens: Tokens, value: Any, what: str, equivalent: str = ""
     ) -> Mutant:
-        """Change one value in the file that states it."""
+        """Create a mutant that changes one value, in the file that contains it."""
         file, whole = self.file, ("tools", self.tool, *tokens)
         if tokens[0] == "listing" and self.tool in self.package.listed:
             file, whole = self.package.listing_file, (self.package.listed[self.tool], *tokens[1:])
@@ -75,7 +75,7 @@ class Contract:
 
 
 def make_contract_mutants(package: PackageFiles) -> Iterator[Mutant]:
-    """Make every mutant of what the contracts say beside their schemas, by tool."""
+    """Yield the mutants of the contracts without those of their schemas, by tool."""
     for tool in package.tools:
         contract = Contract(package, tool)
         made = (mutant for make in _MAKERS for mutant in make(contract))
@@ -215,7 +215,7 @@ OPERATORS = tuple(
     flipped-annotation
     """.split()
 )
-"""The ids of the faults, in the order in which a tool's mutants are made and chosen."""
+"""Ids of the operators, in the order in which a tool's mutants are created and selected."""
 
 _BOUNDS = (
     "exclusiveMaximum", "exclusiveMinimum", "maxItems", "maxLength", "maxProperties", "maximum",
@@ -234,7 +234,7 @@ SCHEMA_OPERATORS = (
 
 
 def make_schema_mutants(package: PackageFiles) -> Iterator[Mutant]:
-    """Make every mutant of every argument schema, by tool."""
+    """Yield the mutants of the argument schemas, by tool."""
     for tool in package.tools:
         contract = Contract(package, tool)
         listed: Tokens = ("listing", "inputSchema")
@@ -272,7 +272,10 @@ def _loosen(
 
 
 def _walk_subschemas(schema: Any, tokens: Tokens) -> Iterator[tuple[Tokens, JsonObject]]:
-    """Give a schema and all within it; not what `not` and `if` hold, where less lets less pass."""
+    """Yield a schema and its subschemas, except those in `not` and `if`.
+
+    With fewer keywords, these would make the schema stricter.
+    """
     if not isinstance(schema, dict):
         return
     yield tokens, schema
@@ -299,7 +302,7 @@ _OTHER_SCHEME = {"basic": "bearer", "bearer": "basic"}
 
 
 def make_server_mutants(package: PackageFiles) -> Iterator[Mutant]:
-    """Make every mutant of the server's contract; of credentials, of those that a tool uses."""
+    """Yield the mutants of the server's contract; only of credentials that a tool uses."""
     file = f"{package.generated}/contract.json"
     used = {
         scheme

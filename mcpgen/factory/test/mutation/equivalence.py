@@ -32,9 +32,9 @@ RULES = {
     " is wrapped with or without the key",
     "read-only": "MCP reads the hint only where `readOnlyHint` is false",
 }
-"""Why a mutant is equivalent, by the rule's name."""
+"""Reasons why mutants are equivalent, by the name of the rule."""
 
-_DEEPEST = 8  # references and alternatives within each other
+_DEEPEST = 8  # nesting of references and alternatives that is followed
 _SCALARS = frozenset({"boolean", "integer", "null", "number", "string"})
 _FORMATS = frozenset(
     {
@@ -53,7 +53,7 @@ _TYPE_OF = {keyword: type_ for type_, keywords in _KEYWORDS_OF.items() for keywo
 
 
 def of_style(contract: JsonObject, parameter: JsonObject, other: str) -> str:
-    """Name the rule by which another style sends the same bytes; "" where none does."""
+    """Return the rule by which another style sends the same bytes; "" if none does."""
     if {parameter["style"], other} & {"label", "matrix", "simple"}:
         return ""
     if _types(contract, parameter) <= _SCALARS:
@@ -63,7 +63,7 @@ def of_style(contract: JsonObject, parameter: JsonObject, other: str) -> str:
 
 
 def of_explode(contract: JsonObject, parameter: JsonObject) -> str:
-    """Name the rule by which `explode` does nothing."""
+    """Return the rule by which `explode` has no effect; "" if none does."""
     types = _types(contract, parameter)
     if types <= _SCALARS:
         return "scalar"
@@ -75,13 +75,13 @@ def of_explode(contract: JsonObject, parameter: JsonObject) -> str:
 
 
 def of_annotation(annotations: JsonObject, name: str) -> str:
-    """Name the rule by which nobody reads a hint."""
+    """Return the rule by which clients ignore a hint; "" if none does."""
     is_hint_of_change = name in ("destructiveHint", "idempotentHint")
     return "read-only" if annotations.get("readOnlyHint") and is_hint_of_change else ""
 
 
 def of_result_key(contract: JsonObject) -> str:
-    """Name the rule by which a result without its key looks the same."""
+    """Return the rule by which a result without its key is the same; "" if none does."""
     listed = contract["listing"]["outputSchema"]
     inside = listed.get("properties", {}).get(contract["result_key"])
     may_be_object = {"any", "object"} & _types_of(inside, listed, _DEEPEST)
@@ -89,7 +89,7 @@ def of_result_key(contract: JsonObject) -> str:
 
 
 def of_keyword(schema: JsonObject, tokens: Tokens, keyword: str) -> str:
-    """Name the rule by which the schema lets the same pass without one of its keywords."""
+    """Return the rule by which the same values are valid without a keyword; "" if none does."""
     node = at(schema, tokens)
     value = node[keyword]
     if _is_unused(schema, tokens):
@@ -113,14 +113,14 @@ def of_keyword(schema: JsonObject, tokens: Tokens, keyword: str) -> str:
 
 
 def of_required(schema: JsonObject, tokens: Tokens) -> str:
-    """Name the rule by which a member may as well be missing."""
+    """Return the rule by which it has no effect that a member is required; "" if none does."""
     return "unused" if _is_unused(schema, tokens) else ""
 
 
 def of_flat_body(contract: JsonObject, tokens: Tokens, keyword: str) -> str:
-    """Name the rule by which a rule of a body makes no difference if its members are arguments.
+    """Return the rule by which a keyword of a flat body has no effect; "" if none does.
 
-    `keyword` is the dropped one, at the place of a schema.
+    `keyword` is the removed one, of the schema at `tokens`.
     """
     flat = contract.get("flat_body")
     if flat is None or "input_schema" not in contract:
@@ -131,7 +131,7 @@ def of_flat_body(contract: JsonObject, tokens: Tokens, keyword: str) -> str:
 
 
 def of_extra_members(schema: JsonObject, tokens: Tokens, *, is_listed: bool) -> str:
-    """Name the rule by which members that nobody described make no difference."""
+    """Return the rule by which allowing undeclared members has no effect; "" if none does."""
     if _is_unused(schema, tokens):
         return "unused"
     return "arguments" if not tokens and not is_listed else ""
@@ -152,7 +152,7 @@ def _refers(node: Any, target: str) -> bool:
 
 
 def _types(contract: JsonObject, parameter: JsonObject) -> frozenset[str]:
-    """Give the types that a parameter's argument may have; "any" where that is not said."""
+    """Return the types that a parameter's argument may have; {"any"} if they are not stated."""
     if "type_of_setting" in parameter:
         return frozenset({parameter["type_of_setting"]})
     root: JsonObject = contract.get("input_schema") or contract["listing"]["inputSchema"]

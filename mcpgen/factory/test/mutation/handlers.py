@@ -26,17 +26,17 @@ _ELSEWHERE = {"path_params": "query", "query": "headers", "headers": "query", "c
 
 
 class _Handler(Struct, frozen=True):
-    """One handler: its file, its node, and the call of the API in it."""
+    """A handler: its file, its node, and its API request."""
 
     file: str
     source: str
-    offsets: tuple[int, ...]  # of each line's begin, in characters
+    offsets: tuple[int, ...]  # start of each line, in characters
     tool: str
     function: ast.AsyncFunctionDef
     call: ast.Call
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """Where a node stands in the file, in characters."""
+        """Return the start and end of a node in the file, in characters."""
         return self._offset(node.lineno, node.col_offset), self._offset(
             node.end_lineno or node.lineno, node.end_col_offset or 0
         )
@@ -47,18 +47,18 @@ class _Handler(Struct, frozen=True):
         return begin + len(text.encode()[:column].decode())  # `ast` counts bytes
 
     def text(self, node: ast.expr) -> str:
-        """How a node is spelled."""
+        """Return the source text of a node."""
         start, end = self.span(node)
         return self.source[start:end]
 
     def keyword(self, name: str) -> ast.expr | None:
-        """The value of one of the call's keywords."""
+        """Return the value of one of the call's keywords; None if it is not passed."""
         return next((each.value for each in self.call.keywords if each.arg == name), None)
 
     def mutant(
         self, operator: str, node: ast.expr | ast.stmt, what: str, *edits: tuple[int, int, str]
     ) -> Mutant:
-        """Make a mutant of edits, which must not overlap; the place is that of `node`."""
+        """Create a mutant of edits, which must not overlap; its place is that of `node`."""
         changes = tuple(
             TextChange(self.file, start, end, text)
             for start, end, text in sorted(edits, reverse=True)
@@ -67,7 +67,7 @@ class _Handler(Struct, frozen=True):
 
 
 def make_handler_mutants(package: PackageFiles) -> Iterator[Mutant]:
-    """Make every mutant of every handler, by file and line."""
+    """Yield the mutants of all handlers, by file and line."""
     for file, content in package.originals.items():
         if file.endswith(".py"):
             for handler in _find_handlers(file, content.decode()):
@@ -123,7 +123,7 @@ def _format_path(handler: _Handler) -> Iterator[Mutant]:
 
 
 def _list_items(handler: _Handler) -> Iterator[tuple[str, ast.Dict, ast.expr, ast.expr]]:
-    """Each entry of the maps of parameters: its keyword, the map, its name and its value."""
+    """Yield the entries of the parameter maps: keyword, map, name and value."""
     for name in _MAPS:
         node = handler.keyword(name)
         if isinstance(node, ast.Dict):
@@ -212,4 +212,4 @@ OPERATORS = tuple(
     swapped-parameters fixed-argument lost-body lost-result ignored-status sent-twice never-sent
     """.split()
 )
-"""The ids of the faults, in the order in which a tool's mutants are made and chosen."""
+"""Ids of the operators, in the order in which a tool's mutants are created and selected."""

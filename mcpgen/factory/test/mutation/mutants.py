@@ -1,4 +1,4 @@
-"""A mutant: one fault in one place of a generated package, told as a change of a file's content."""
+"""Mutants: a mutant is one fault in a generated package, as changes of the contents of files."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ Tokens: TypeAlias = tuple[str, ...]
 
 
 GONE = UNSET
-"""Stands for a value that is removed."""
+"""Marks a value that is removed."""
 
 
 class TextChange(Struct, frozen=True):
-    """Other text in place of what stands from `start` to `end`, in characters of the file."""
+    """Replacement of the text from `start` to `end`, in characters of the file."""
 
-    file: str  # below the project's folder
+    file: str  # relative to the project
     start: int
     end: int
     text: str
 
     def apply(self, content: bytes) -> bytes:
-        """Give the file's content with the change."""
+        """Return the file's content with the change."""
         source = content.decode()
         return (source[: self.start] + self.text + source[self.end :]).encode()
 
 
 class JsonChange(Struct, frozen=True):
-    """Another value in place of the one at a JSON Pointer's tokens; `GONE` takes it away."""
+    """Replacement of the value at a JSON Pointer's tokens; `GONE` removes it."""
 
     file: str
     tokens: Tokens
     value: Any
 
     def apply(self, content: bytes) -> bytes:
-        """Give the file's content with the change."""
+        """Return the file's content with the change."""
         return json.dumps(_replace_value(json.loads(content), self.tokens, self.value)).encode()
 
 
@@ -51,22 +51,22 @@ Change: TypeAlias = TextChange | JsonChange
 
 
 class Mutant(Struct, frozen=True):
-    """A package with one fault. `tool` is "" where the fault is the whole server's."""
+    """A package with one fault. `tool` is "" for a fault of the server as a whole."""
 
     operator: str
     tool: str
     place: str  # "src/pets_mcp/_generated/tools/pets.py:42", or a file and a JSON Pointer
     what: str  # "`GET` became `POST`"
     changes: tuple[Change, ...]
-    equivalent: str = ""  # the rule by which nobody could tell it from the original
+    equivalent: str = ""  # the rule by which it behaves like the original; "" if there is none
 
     @property
     def id(self) -> str:
-        """Tell it from every other mutant of the package, the same in each run."""
+        """Identifier in the package, the same in every run."""
         return f"{self.operator} {self.place} {self.what}"
 
     def files(self, originals: Mapping[str, bytes]) -> dict[str, bytes]:
-        """Give the files that differ, with their content."""
+        """Return the contents of the changed files, by path."""
         changed: dict[str, bytes] = {}
         for change in self.changes:
             before = changed.get(change.file, originals[change.file])
@@ -75,7 +75,7 @@ class Mutant(Struct, frozen=True):
 
 
 def at(value: Any, tokens: Sequence[str]) -> Any:
-    """Give what stands at a JSON Pointer's tokens."""
+    """Return the value at a JSON Pointer's tokens."""
     for token in tokens:
         value = value[int(token)] if isinstance(value, list) else value[token]
     return value
@@ -145,7 +145,7 @@ class PackageFiles(Struct, frozen=True, dict=True):
 
     @cached_property
     def listed(self) -> dict[str, str]:
-        """The index of each tool in the prepared list, which has what clients see of it."""
+        """Index in the prepared list of each tool, which states what clients see of the tool."""
         return {tool["name"]: str(number) for number, tool in enumerate(self._listing)}
 
     @cached_property
@@ -155,5 +155,5 @@ class PackageFiles(Struct, frozen=True, dict=True):
 
     @property
     def listing_file(self) -> str:
-        """The prepared list, below the project."""
+        """Path of the prepared list, relative to the project."""
         return f"{self.generated}/listing.json"

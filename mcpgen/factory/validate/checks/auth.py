@@ -58,7 +58,7 @@ class BareReplies:
 
     @property
     def all(self) -> dict[str, Reply]:
-        """Every reply by the method of its request."""
+        """All replies, by the method of the request."""
         return {self.opening.request.method: self.opening, **self.others}
 
     @property
@@ -151,7 +151,7 @@ async def check_session_is_no_credential(probe: Probe) -> Outcome:
 
 
 def _make_bad_tokens(probe: Probe) -> dict[str, str]:
-    """Return tokens that no server may accept, by what is wrong with them."""
+    """Return tokens that no server may accept, by their fault."""
     claims: JsonObject = {
         "sub": "mcpgen",
         "aud": probe.target.url,
@@ -280,7 +280,7 @@ def parse_challenge(value: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ResourceMetadata:
-    """The metadata of the protected resource, and where it was looked for.
+    """The metadata of the protected resource, and its URL.
 
     `exchanges` are the requests for it; the last one is that of `document`.
     """
@@ -304,7 +304,7 @@ class ResourceMetadata:
 
 
 async def find_metadata(probe: Probe) -> ResourceMetadata:
-    """Look for the metadata where the challenge says, or else at the well-known paths (RFC 9728).
+    """Request the metadata at the URL in the challenge, or else at the well-known paths (RFC 9728).
 
     Raises:
         ConnectionLostError: the server does not answer.

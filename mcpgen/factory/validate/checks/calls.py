@@ -103,7 +103,7 @@ def list_texts(content: Any) -> list[str]:
 def callable_tools(probe: Probe) -> list[JsonObject]:
     """Return tools that may be called: with a name, and read-only unless writes are allowed.
 
-    Tools with an output schema come first, because their results tell more. Of many tools, a few
+    Tools with an output schema come first, because their results show more. Of many tools, a few
     that exercise more of the protocol come before them.
     """
     found = [tool for tool in probe.tools if isinstance(tool.get("name"), str)]
@@ -145,7 +145,7 @@ async def call_tools(probe: Probe) -> Calls:
 
 
 def explain_no_calls(probe: Probe, reasons: list[str]) -> str:
-    """Say why no tool was called."""
+    """Return the reason why no tool was called."""
     if not probe.tools:
         return "the server lists no tool"
     if reasons:
@@ -154,7 +154,7 @@ def explain_no_calls(probe: Probe, reasons: list[str]) -> str:
 
 
 def explain_no_slow_call(probe: Probe, calls: Calls, purpose: str) -> str:
-    """Say why no call took long enough for a purpose ("be cancelled") and was answered."""
+    """Return the reason why no answered call was slow enough for a purpose ("be cancelled")."""
     for name in sorted(probe.known.slow):
         return f"`{name}` is not answered in {CALL_SECONDS:g} seconds, and no other tool is slow"
     if not calls.made:

@@ -27,7 +27,7 @@ def harmless_request(probe: Probe) -> str:
 
 
 async def is_alive(probe: Probe, session: Session) -> Reply:
-    """Send a harmless request; what it follows has been read when it is answered."""
+    """Send a harmless request; when it is answered, the messages before it have been read."""
     return await session.request(harmless_request(probe))
 
 

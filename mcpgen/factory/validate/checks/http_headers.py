@@ -34,7 +34,7 @@ _EARLIER: Final = "2025-11-25"
 
 
 class Fault(enum.Enum):
-    """What is wrong with a header."""
+    """Faults of a header."""
 
     MISSING = enum.auto()
     OTHER = enum.auto()  # not the value of the body

@@ -25,11 +25,11 @@ _CODES_ABOUT_BODIES: Final = frozenset({-32601, -32602, -32021, -32022})
 _RETIRED_CODES: Final = frozenset({-32002, -32042})
 
 MessageCheck = Callable[[Frame, JsonObject], str | None]
-"""Returns what is wrong with a message, "" if nothing is, and None if it is not concerned."""
+"""Returns the fault of a message, "" if it has none, and None if the check does not apply."""
 
 
 def check_each(frames: Sequence[Frame], check: MessageCheck, nothing: str) -> Outcome:
-    """Check each message; `nothing` says why the requirement does not apply if it concerns none."""
+    """Check each message; `nothing` is the reason if the requirement applies to none."""
     wrong: dict[str, Frame] = {}
     concerned = False
     for frame in frames:

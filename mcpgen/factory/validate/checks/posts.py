@@ -1,4 +1,4 @@
-"""HTTP requests of checks: posts with chosen headers, and what they need to know of a server."""
+"""HTTP requests of checks: posts with chosen headers, and facts about the server for them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def http_connection(session: Session) -> HttpConnection:
 
 
 def change_headers(headers: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
-    """Return headers with some replaced, or left out where the change is None."""
+    """Return headers with some of them replaced, or removed if the change is None."""
     changed = {name.lower() for name in changes}
     kept = {name: value for name, value in headers.items() if name.lower() not in changed}
     return kept | {name: value for name, value in changes.items() if value is not None}

@@ -111,7 +111,7 @@ def _iterate_blocks(result: Any) -> Iterator[JsonObject]:
 
 
 def _find_fault(block: JsonObject) -> str | None:
-    """Return what is wrong with a content block; None if nothing is required of its kind."""
+    """Return the fault of a content block; None if nothing is required of its kind."""
     kind = block.get("type")
     if kind in ("image", "audio"):
         if not is_base64(block.get("data")):

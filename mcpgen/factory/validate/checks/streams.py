@@ -27,7 +27,7 @@ _END_SECONDS: Final = 3.0
 
 @dataclass(slots=True)
 class Streams:
-    """What arrived on which stream. `gets` are GET streams: of the session and of another one.
+    """Messages by stream. `gets` are GET streams: of the session and of another one.
 
     `ended` are posts whose HTTP response had ended. `replay` is a GET that resumed `replayed`, one
     of the posts.
@@ -47,7 +47,7 @@ class Streams:
 
     @property
     def all(self) -> list[Pending]:
-        """Every event stream but the resumed one."""
+        """All event streams except the resumed one."""
         return [it for it in (*self.posts, *self.gets) if content_type(it) == EVENT_STREAM]
 
 

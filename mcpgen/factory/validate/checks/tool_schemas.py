@@ -22,7 +22,7 @@ _MAX_TEXT: Final = 160
 
 
 def find_schema_faults(schema: Any, *, is_input: bool) -> list[str]:
-    """Return what is wrong with a schema of a tool; [] also if its dialect is not known here."""
+    """Return the faults of a tool's schema; [] also if its dialect is unknown here."""
     if not isinstance(schema, dict):
         return ["it is not an object"]
     if is_input and schema.get("type") != "object":

@@ -373,7 +373,7 @@ async def check_structured_text(probe: Probe) -> Outcome:
 
 
 def _repeats(content: Any, structured: Any) -> bool:
-    """Whether a text block, or all together, are the structured content or what it wraps."""
+    """Whether a text block, or all together, repeat the structured content or its only member."""
     texts = list_texts(content)
     values = [_parse(text) for text in texts]
     wanted = [structured]

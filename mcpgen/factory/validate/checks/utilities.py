@@ -258,9 +258,9 @@ async def check_invalid_level(probe: Probe) -> Outcome:
 
 
 async def call_tools_with_log_level(probe: Probe) -> None:
-    """Call two read-only tools again as a client that wants log messages.
+    """Call two read-only tools again as a client that requests log messages.
 
-    Where logging is declared, the level is one that few messages have; else it is the lowest.
+    If logging is declared, the level is one that few messages have; else it is the lowest.
     """
     if not probe.is_modern:
         return
