@@ -31,7 +31,7 @@ class TypedArguments(Struct, frozen=True):
         repeated key, or one whose schema requires an array, collects its values.
 
         Raises:
-            UsageError: a pair has no "=", or the object is none.
+            UsageError: a pair has no "=", or the JSON text is not an object.
         """
         properties = schema.get("properties", {})
         arguments = self._object()

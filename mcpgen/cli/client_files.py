@@ -1,4 +1,4 @@
-"""What the commands that edit the files of MCP clients share: choices, confirmation, reports."""
+"""Choices, confirmation and reports of the commands that edit the files of MCP clients."""
 
 from __future__ import annotations
 

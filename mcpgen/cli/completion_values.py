@@ -1,8 +1,8 @@
 """Values for shell completion: servers, tools, clients.
 
-Each function returns the candidates for a parameter; typer keeps those that fit. A folder that
-cannot be read offers nothing: there is nobody to report a problem to while a user types. Names
-that a shell would interpret are left out.
+Each function returns the candidates for a parameter; typer selects those that match. A folder that
+cannot be read has no candidates, since a problem cannot be reported while a user types. Names that
+a shell would interpret are omitted.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ EXIT_CODES = {
 
 
 class UsageError(Exception):
-    """What was typed makes no sense; says what was expected, and `help` what to type instead."""
+    """Invalid command line; states the problem, and in `help` the correct input."""
 
     def __init__(self, message: str, *, help: str = "") -> None:
         super().__init__(message)

@@ -40,7 +40,7 @@ _SHARED = {
 def command(
     run: Callable[Concatenate[Printer, P], int], *, has_json_flag: bool = True
 ) -> Callable[..., int]:
-    """Give `run` the shared options, and hand it the printer that they ask for.
+    """Add the shared options to `run`, and pass it the printer for them.
 
     typer reads a command's options from its signature, so the shared ones are added there.
     `has_json_flag=False` is for a command that has a `--json` of its own.

@@ -1,4 +1,4 @@
-"""The wizard of `mcpgen new`: it asks for what no option states, and spells the options instead."""
+"""The wizard of `mcpgen new`: it asks for values without an option, and prints those options."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def _describe(survey: Survey, operations: Sequence[Operation]) -> str:
 def _ask_base_url(survey: Survey, name: str) -> str:
     """Ask for the base URL, unless the document has exactly one, an absolute one.
 
-    "" stands for the first URL of the document.
+    "" means the first URL of the document.
     """
     absolute = [url for url in survey.servers if _is_absolute(url)]
     if len(survey.servers) == 1 and absolute:

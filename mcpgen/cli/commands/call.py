@@ -1,4 +1,4 @@
-"""`mcpgen call`: one call of one tool, and what came of it."""
+"""`mcpgen call`: one call of one tool, and its result."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ async def _start_mock(
 
 
 def input_schema(listed: Sequence[JsonObject], tool: str) -> JsonObject:
-    """Give the input schema of a listed tool.
+    """Return the input schema of a listed tool.
 
     Raises:
         UsageError: it is not listed.
@@ -122,7 +122,7 @@ def input_schema(listed: Sequence[JsonObject], tool: str) -> JsonObject:
 
 
 def _show_requests(printer: Printer, upstream: MockUpstream) -> None:
-    """Print what reached the mock of the API, and what is wrong with it."""
+    """Print the requests that reached the mock of the API, and what is wrong with them."""
     printer.fact(
         requests=[
             {

@@ -127,7 +127,7 @@ def lint(
 
 
 class _Source:
-    """What the command line names as a server."""
+    """The server that the command line names."""
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ def _show(printer: Printer, report: OverrideReport, *, is_dry_run: bool) -> None
 
 
 def finish(printer: Printer, report: OverrideReport) -> int:
-    """Print the problems and facts of a run, and give its exit code."""
+    """Print the problems and facts of a run, and return its exit code."""
     printer.problems(report.problems)
     printer.fact(
         operation=report.operation,

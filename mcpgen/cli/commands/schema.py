@@ -12,7 +12,7 @@ from mcpgen.pipeline.options import Outcome
 
 
 class SchemaOf(StrEnum):
-    """What there is a schema of."""
+    """Subjects of the schemas."""
 
     MANIFEST = "manifest"
     TESTS = "tests"

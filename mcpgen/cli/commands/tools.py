@@ -127,7 +127,7 @@ def _describe_listing(
 
 
 def _read_budget(package: GeneratedPackage) -> int | None:
-    """What the manifest allows; None where there is none to be read, of which others tell."""
+    """Return the budget in the manifest; None if it cannot be read, which other commands report."""
     from mcpgen.pipeline.project.read_inputs import read_intent
 
     try:
@@ -137,7 +137,7 @@ def _read_budget(package: GeneratedPackage) -> int | None:
 
 
 def title(tool: JsonObject) -> str:
-    """Give what a tool is called for people, or else how its description begins."""
+    """Return the title of a tool, or else the first line of its description."""
     annotated = tool.get("annotations", {}).get("title")
     text = tool.get("title") or annotated or tool.get("description", "").partition("\n")[0]
     return visible(text)

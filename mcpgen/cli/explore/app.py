@@ -369,7 +369,7 @@ class ExploreApp(App[None], inherit_bindings=False):
             self.query_one(f"#{pane} TextArea").focus()
 
     def action_show_call(self, step: int) -> None:
-        """Show an earlier or a later call, as far as there is one."""
+        """Show an earlier or a later call, if there is one."""
         calls = self._explorer.calls
         if not calls:
             return

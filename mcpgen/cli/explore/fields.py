@@ -50,7 +50,7 @@ class ArgumentField(Vertical):
 
     @property
     def text(self) -> str:
-        """What the user typed or chose, as `Form.collect` expects it."""
+        """The typed or selected text, as `Form.collect` expects it."""
         if isinstance(self._input, Select):
             return "" if self._input.is_blank() else str(self._input.value)
         return self._input.text if isinstance(self._input, TextArea) else self._input.value

@@ -1,4 +1,4 @@
-"""What the view shows of tools and calls, as plain text; text of servers is escaped."""
+"""Texts about tools and calls for the view; texts from servers are escaped."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def describe_effect(tool: ExploredTool) -> str:
 
 
 def describe_type(field: FormField) -> str:
-    """Return what the label of a field says of its values."""
+    """Return the description of a field's values, for its label."""
     default = (
         f", default {shorten(_format_line(field.default), _MAX_DEFAULT)}"
         if field.has_default

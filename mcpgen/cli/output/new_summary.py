@@ -1,4 +1,4 @@
-"""The summary of `new`: what was found, what was decided, what the server reads, what is next."""
+"""The summary of `new`: findings, decisions, the server's settings, and the next commands."""
 
 from __future__ import annotations
 

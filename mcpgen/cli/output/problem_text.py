@@ -1,4 +1,4 @@
-"""How a problem is laid out for people."""
+"""Layout of problems for users."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_CELLS = 100  # of a terminal, for a line; minified documents have one line
 
 
 def problem_text(problem: Diagnostic, width: int = 0) -> Text:
-    """Lay a problem out for people: what, where with an excerpt, why, and how to mend it.
+    """Format a problem for users: the fault, its location with an excerpt, the reason and the help.
 
     A terminal's `width`, if known, wraps the reason and the help.
     """
@@ -60,9 +60,9 @@ def _append_place(text: Text, at: Location, style: str) -> None:
 
 
 def _window(at: Location) -> tuple[str, str, str]:
-    """Cut the excerpt before, at and after the marked place, each made visible.
+    """Return the excerpt before, at and after the marked place, cut to fit and made visible.
 
-    A quarter of what fits stands before the place, more where less follows it.
+    A quarter of the available width is before the place, more if the text after it is shorter.
     """
     start = max(0, min(at.column - at.excerpt_column, len(at.excerpt)))
     end = start + max(1, at.width)

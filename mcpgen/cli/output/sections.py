@@ -10,7 +10,7 @@ from rich.text import Text
 
 
 def print_section(console: Console, heading: str, rows: Sequence[tuple[str, str]]) -> None:
-    """Print a section; what is in brackets at the end of a text is dim."""
+    """Print a section; a text in brackets at the end is dim."""
     console.print(Text(f"{heading}:", "bold"))  # no blank lines: they cost a screen its content
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(width=0)  # indents the labels

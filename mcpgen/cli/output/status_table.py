@@ -28,7 +28,7 @@ _SOURCE: Final = ("source",)  # the summary of a drift says so
 
 
 def show_server(printer: Printer, status: ServerStatus, now: datetime) -> None:
-    """Print the stages of one server, and what it needs."""
+    """Print the stages of one server, and its needs."""
     figures = [f"{visible(status.name)} {visible(status.version)}".rstrip()]
     figures += [visible(status.api)] if status.api else []
     if status.tools is not None and status.tokens is not None:
@@ -96,7 +96,7 @@ def _find_state(status: ServerStatus) -> State:
 
 
 def _describe_state(status: ServerStatus) -> str:
-    """Return the worst state, and what is in it: "stale: linted, tested"."""
+    """Return the worst state, and its stages: "stale: linted, tested"."""
     state = _find_state(status)
     if state is State.PASSED:
         return "in order"

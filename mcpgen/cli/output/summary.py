@@ -22,7 +22,7 @@ _WITHOUT_CODE = 3  # search tools; code mode has one more
 
 
 def describe_cost(printer: Printer, plan: ServerPlan) -> str:
-    """Say what the list of a planned server costs; the figures become facts of the answer."""
+    """Describe the cost of a planned server's list, and add its figures to the facts."""
     search = plan.search
     names = () if search is None else search.names
     listed = plan.token_cost if search is None else search.token_cost
@@ -37,7 +37,7 @@ def describe_cost(printer: Printer, plan: ServerPlan) -> str:
 def collect_listing_facts(
     budget: int | None, all_tools: int, listed: int, search_tools: Sequence[str]
 ) -> JsonObject:
-    """Give the costs in tokens; `search_tools` are listed in place of tools over the budget."""
+    """Return the costs in tokens; `search_tools` are the tools listed instead of all."""
     return {
         "budget": budget,
         "all_tools": all_tools,
@@ -47,7 +47,7 @@ def collect_listing_facts(
 
 
 def instead(budget: int | None, all_tools: int, search_tools: Sequence[str]) -> str:
-    """Say why not all tools are listed, and how the others are found."""
+    """Explain why not all tools are listed, and which tools find the others."""
     *names, last = search_tools
     listed = f"{', '.join(names)} and {last}"
     cost = f"all of them would cost about {all_tools:,}"
@@ -58,7 +58,7 @@ def instead(budget: int | None, all_tools: int, search_tools: Sequence[str]) -> 
 
 
 def display_path(path: Path) -> str:
-    """Give `path` as the user would type it from here."""
+    """Return the path relative to the current folder; an outside path is returned as it is."""
     try:
         return path.resolve().relative_to(Path.cwd()).as_posix()
     except ValueError:
@@ -66,7 +66,7 @@ def display_path(path: Path) -> str:
 
 
 def collect_changelog_facts(changelog: Changelog) -> dict[str, Any]:
-    """Give a changelog as JSON carries it."""
+    """Return a changelog in its JSON form."""
     return {
         "level": changelog.level.word,
         "changes": [format_change_json(change) for change in changelog.changes],
@@ -74,7 +74,7 @@ def collect_changelog_facts(changelog: Changelog) -> dict[str, Any]:
 
 
 def collect_report_facts(report: ChangelogReport, changelog: Changelog) -> dict[str, Any]:
-    """Return the facts of a comparison: what it is with, the versions, and the changes."""
+    """Return the facts of a comparison: the compared state, the versions and the changes."""
     return {
         "since": report.since,
         "version": report.version,
@@ -84,7 +84,7 @@ def collect_report_facts(report: ChangelogReport, changelog: Changelog) -> dict[
 
 
 def show_changes(printer: Printer, changelog: Changelog) -> None:
-    """Print each change on a line of its own, those of texts apart."""
+    """Print the changes, one per line; those of texts follow under a heading."""
     graded = [change for change in changelog.changes if change.level > Level.PATCH]
     for change in graded:
         _show(printer, change.level.word, change.tool, change.message, change.rule)
