@@ -24,7 +24,7 @@ _ALL_INTERFACES: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"} 
 
 
 def main(first_process: Path = _FIRST_PROCESS) -> int:
-    """Check the server that is the container's first process; print what is wrong with it."""
+    """Check the server that is the container's first process; print the reason if it fails."""
     arguments = first_process.read_bytes().decode("utf-8", "replace").split("\0")
     problem = find_problem(arguments, os.environ)
     if problem:

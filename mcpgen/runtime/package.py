@@ -79,7 +79,7 @@ class ServerPackage:
 
     @property
     def secret_file_problems(self) -> Sequence[ConfigurationError]:
-        """Why files that contain secrets cannot be used."""
+        """Reasons why files that contain secrets cannot be used."""
         if self._environ is None:
             self._read_environment()
         return self._secret_file_problems
@@ -102,7 +102,7 @@ class ServerPackage:
 
     @classmethod
     def load(cls, package: str, *, generated_only: bool = False) -> ServerPackage:
-        """Find the importable package of this name and read what it serves.
+        """Find the importable package of this name and read its definition.
 
         `generated_only` ignores `handlers/`.
 
@@ -408,7 +408,7 @@ class ServerPackage:
         return not self._generated_only and os.path.isdir(self._own_skills)  # noqa: PTH112  (importing pathlib costs 9 ms)
 
     def _add_skills(self, definition: ServerDefinition) -> ServerDefinition:
-        """Return the definition with the skills, of which nothing is read until a client asks."""
+        """Return the definition with the skills, which are read when a client requests them."""
         others = definition.resources
 
         def list_resources() -> list[bytes]:

@@ -235,7 +235,7 @@ class Workflow:
         expect: Mapping[str, StepCondition],
         on_failure: Sequence[FailureAction],
     ) -> ToolOutcome | None:
-        """Call until it succeeds or no action repeats it; None if an action goes elsewhere."""
+        """Call until it succeeds or no action repeats it; None if an action continues elsewhere."""
         repeats: Counter[int] = Counter()  # of the actions, by their number
         own_retries = any(isinstance(action, Retry) for action in on_failure)
         while True:

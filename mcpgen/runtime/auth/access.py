@@ -1,4 +1,4 @@
-"""What an authorized HTTP request may do, and which credentials it brings."""
+"""Permissions of an authorized HTTP request, and its credentials."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ class Access:
     token: str = field(default="", repr=False)
     """The validated access token, for token exchange only; it is never sent to the API."""
     expires_at: float = 0.0
-    """When the token expires, in seconds since the epoch; 0.0 without authorization."""
+    """Expiry of the token, in seconds since the epoch; 0.0 without authorization."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values of the headers that `credentials: {from: header}` names, by lower-case name."""

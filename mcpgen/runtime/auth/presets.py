@@ -11,15 +11,15 @@ from typing import Final, NamedTuple
 
 
 class Preset(NamedTuple):
-    """How an issuer's tokens are read."""
+    """Properties of an issuer's tokens."""
 
     name: str
     issuer: str
     """Regular expression of the whole issuer."""
     needs_audience: bool = False
-    """Its tokens never name the server's URL as audience, so that AUTH_AUDIENCE is required."""
+    """Whether AUTH_AUDIENCE is required, as tokens never name the server's URL as audience."""
     needs_introspection: bool = False
-    """Only the issuer itself can check its access tokens."""
+    """Whether only the issuer itself can check its access tokens."""
     scope_claims: tuple[str, ...] = ("scope", "scp")
     principal_claims: tuple[str, ...] = ("sub",)
     """The first one that a token has identifies the caller, with the issuer."""

@@ -33,7 +33,7 @@ class ScopeRules:
 
     @property
     def all(self) -> list[str]:
-        """Every scope that some call requires, sorted."""
+        """All scopes that calls require, sorted."""
         return sorted(self.required.union(*self._by_tool.values()) - {OFFLINE_ACCESS})
 
     def find_missing(self, message: Any, scopes: frozenset[str]) -> frozenset[str]:

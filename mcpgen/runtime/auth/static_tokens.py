@@ -141,7 +141,7 @@ def make_token(name: str, scopes: Sequence[str]) -> tuple[str, str]:
     """Return a new token and the line of the file that makes it valid.
 
     Raises:
-        ValueError: the name or a scope is invalid; the text says what is expected.
+        ValueError: the name or a scope is invalid; the message states the expected form.
     """
     if not NAME.match(name):
         raise ValueError("expected a name of letters, digits and `._@-`")

@@ -84,7 +84,7 @@ class StartedCall(Struct):
 
 
 class RunState(Struct, frozen=True):
-    """What the client carries, encrypted, of a run that waits for its user."""
+    """State of a run that waits for its user, which the client stores encrypted."""
 
     version: str  # of the sandbox
     snapshot: str  # compressed, in Base64
@@ -395,11 +395,11 @@ class _Run:
 
     @property
     def _seconds(self) -> float:
-        """How long the run has taken, without the time in which the user was asked."""
+        """Duration of the run, without the time in which it waited for the user."""
         return self._before + time.monotonic() - self._begun - self._waited
 
     async def _begin_task(self) -> None:
-        """Give a client that supports tasks a task, if the run takes long."""
+        """Begin a task if the run takes long and the client supports tasks."""
         task = self._ctx.task
         if task.is_supported and not task.is_begun and self._seconds > _TASK_AFTER_SECONDS:
             await task.begin(f"{self._made} calls made")

@@ -57,7 +57,7 @@ class Call(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """What a call comes to: a value, or the message of a RuntimeError."""
+    """Outcome of a call: a value, or the message of a RuntimeError."""
 
     value: Any = None
     error: str | None = None
@@ -148,7 +148,7 @@ class Sandbox:
         return await self._resume({"future": ...})
 
     async def settle(self, outcomes: Mapping[int, Outcome]) -> Step:
-        """Give the snippet the results of the calls of a pause, by their numbers, and let it go on.
+        """Pass the outcomes of the calls of a pause, by their numbers, and resume the snippet.
 
         Raises:
             CodeFailedError: as `start`.
@@ -203,7 +203,7 @@ class Sandbox:
         return name in self._functions or name == self._start
 
     def _find_denial(self, call: AsyncFunctionSnapshot) -> ExternalResult | None:
-        """Return the exception for what is no call of a tool; None for a call."""
+        """Return the exception for a request that is not a call of a tool; None for a call."""
         name = str(call.function_name)
         if call.object_id is not None or not self._is_known(name):
             return {"exc_type": "NameError", "message": f"name '{name}' is not defined"}
@@ -260,7 +260,7 @@ async def open_session(
 
 
 def describe_failure(error: MontyError) -> CodeFailedError:
-    """Return the error that says why a snippet failed."""
+    """Return the error that explains why a snippet failed."""
     import pydantic_monty as monty
 
     if isinstance(error, monty.MontyCrashedError):
@@ -278,7 +278,7 @@ def _settle(outcome: Outcome) -> ExternalSettledResult:
 
 
 def _make_reference(name: str) -> Callable[[], None]:
-    """Return what stands for a function that code passes on; a call of it is a call by its name."""
+    """Return a placeholder for a function that code passes on; it is called by its name."""
 
     def refer() -> None:
         raise NotImplementedError

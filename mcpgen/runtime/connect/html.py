@@ -66,12 +66,12 @@ footer button { min-height: 2rem; padding: .125rem .625rem; font-size: .875rem; 
 """.strip()
 
 STYLE_SOURCE: Final = permit_inline(_STYLE)
-"""What permits the style sheet in a Content-Security-Policy."""
+"""Source expression for the style sheet in a Content-Security-Policy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What all pages of a server have in common."""
+    """Layout of all pages of a server."""
 
     service: str  # the name of the API
 
@@ -107,7 +107,7 @@ def paragraph(value: str, *, is_soft: bool = False) -> Html:
 
 
 def join(*parts: Html) -> Html:
-    """Join pieces of HTML."""
+    """Join parts of HTML."""
     return Html("".join(parts))
 
 

@@ -51,7 +51,7 @@ _ASK_AGAIN: Final = (
 
 
 class _PageError(Exception):
-    """A page that says why a request was not done."""
+    """A page that states why a request was not done."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""The embedding model that an operator gives to the search (`SEARCH_MODEL`)."""
+"""The embedding model that an operator configures for the search (`SEARCH_MODEL`)."""

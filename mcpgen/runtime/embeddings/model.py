@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_TOKENS: Final = 128
-"""What follows in a text is ignored."""
+"""Maximum number of tokens; the rest of a text is ignored."""
 _INPUTS: Final = {"input_ids", "attention_mask", "token_type_ids"}
 _SILENT: Final = 4  # of the library's log levels; its exceptions have the messages
 _MAX_REASON: Final = 300  # characters of a library's message

@@ -1,4 +1,4 @@
-"""How near tools are to a question in meaning, computed in a thread."""
+"""Semantic similarity of tools to a query, computed in a thread."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _AT_ONCE: Final = 16  # texts between two chances to stop
 
 
 class ToolNearness:
-    """The nearness of questions and tools, by the cosine of their vectors.
+    """The similarity of queries and tools, by the cosine of their vectors.
 
     A thread of its own does the work in turn, so that neither the event loop nor the thread of long
-    responses waits for it. The model is loaded when somebody asks first.
+    responses waits for it. The model is loaded for the first query.
     """
 
     def __init__(self, folder: str, read_texts: Callable[[], Mapping[str, str]]) -> None:

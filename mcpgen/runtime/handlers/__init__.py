@@ -1,1 +1,1 @@
-"""Hand-written and generated handlers: what they are, what they get, and how they are called."""
+"""Hand-written and generated handlers: their definitions, their contexts, and their dispatch."""

@@ -97,7 +97,7 @@ def list_members(annotation: Any) -> tuple[Any, ...]:
 
 
 def spell(annotation: Any) -> str:
-    """Spell an annotation as its author would: `list[Path]`, not `list[pathlib.Path]`."""
+    """Return an annotation as its author would write it: `list[Path]`, not `list[pathlib.Path]`."""
     arguments = get_args(annotation)
     if get_origin(annotation) in {Union, UnionType}:
         return " | ".join(map(spell, arguments))
@@ -175,7 +175,7 @@ def _find_smallest_unsupported(annotation: Any, seen: set[int]) -> Any | None:
 
 
 def _iterate_parts(annotation: Any) -> Iterator[Any]:
-    """Yield what a type is made of: the arguments of a generic, the fields of a class."""
+    """Yield the components of a type: the arguments of a generic, the fields of a class."""
     if get_origin(annotation) is Annotated:
         yield get_args(annotation)[0]
     elif get_args(annotation):

@@ -158,7 +158,7 @@ class InputRequiredError(BaseException):
 
 
 class Questions:
-    """What the user was asked during a call, and what the user declined or left unanswered.
+    """Counts of the questions to the user during a call: asked, and declined or unanswered.
 
     A task does not wait longer than `timeout_seconds` for an answer.
     """

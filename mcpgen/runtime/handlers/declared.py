@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Declared:
     """The content of `resources.json` and `prompts.json`.
 
-    An entry has its `listing`, and one of `text`, `file` (in the package), `tool` (that gives it)
+    An entry has its `listing`, and one of `text`, `file` (in the package), `tool` (that returns it)
     and `messages`; `values` complete its arguments.
     """
 

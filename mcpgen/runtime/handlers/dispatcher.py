@@ -339,7 +339,7 @@ class Dispatcher:
         return self.tools.call(name, arguments, context)
 
     def respond(self, request: Request, ended: asyncio.Task[object]) -> None:
-        """Respond with what became of a handler that ran as a task."""
+        """Respond with the outcome of a handler that ran as a task."""
         error = asyncio.CancelledError() if ended.cancelled() else ended.exception()
         if error is None or isinstance(error, InputRequiredError):
             text = "This call requires input of the user that cannot be given to a task."

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcpgen.runtime.upstream.http.messages import Sender
 
 LOGIN_SECONDS: Final = 600.0
-"""How long the user may take."""
+"""Time in which the user must complete the login."""
 FAILED: Final = 1
 
 OpenBrowser = Callable[[str], bool]

@@ -30,7 +30,7 @@ from mcpgen.runtime.process.log import (
 MAX_QUEUED_LINES: Final = 1_000
 MAX_QUEUED_BYTES: Final = 256 * 1024
 FLUSH_SECONDS: Final = 0.5
-"""How long the process waits at exit for a reader that does not read."""
+"""Time for which the process waits at exit for a reader that does not read."""
 _MESSAGE_CHARACTERS: Final = 200
 _WRITE_BYTES: Final = 4_096  # small, so that the count of queued bytes follows the reader
 _RETRY_SECONDS: Final = 0.05  # of a descriptor that another process made non-blocking

@@ -13,7 +13,7 @@ from mcpgen.runtime.startup.server_settings import ServerSettings
 
 
 class AccessSettings(NamedTuple):
-    """Which machines, host names and web pages may use the server."""
+    """Machines, host names and web pages that may use the server."""
 
     allows_remote: bool
     allowed_hosts: tuple[str, ...]

@@ -14,7 +14,7 @@ from mcpgen.runtime.process.log import describe_error, log
 from mcpgen.runtime.state.store import Store, StoreUnavailableError
 
 LEASE_SECONDS: Final = 10.0
-"""How long a lease is valid after its renewal."""
+"""Validity of a lease after its renewal."""
 RENEWALS_PER_LEASE: Final = 4
 RETRY_SECONDS: Final = 0.5  # of a store that did not answer
 START_SECONDS: Final = 5.0  # for the first message to arrive through the store

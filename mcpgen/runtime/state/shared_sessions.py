@@ -21,7 +21,7 @@ from mcpgen.runtime.state.store import Store, StoreUnavailableError
 
 MAX_IDS_BYTES: Final = 4096  # of the ids of a stream's requests, as JSON
 CONNECTION_SECONDS: Final = 180.0
-"""How long a connection counts as open after the last sign of it."""
+"""Time for which a connection counts as open after its last sign of life."""
 _SLOT_SECONDS: Final = 30 * 86_400.0
 _TOUCH_SECONDS: Final = 60.0  # between two renewals of a session's time to live
 _MAX_ATTEMPTS: Final = 20  # to change a session that other requests change, too

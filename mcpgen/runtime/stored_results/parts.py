@@ -20,7 +20,7 @@ _MAX_DIGITS: Final = 12  # of an index
 
 
 class Reading(Struct, frozen=True):
-    """Where a part of a stored result is read: the arguments of the tool without `offset`."""
+    """Arguments that read a part of a stored result, without `offset`."""
 
     tool: str
     handle: str
@@ -124,7 +124,7 @@ def _find_start(value: Any, cut: Cut, place: Place) -> int:
 
 
 def _spell(place: Place) -> str:
-    """Spell a place as a JMESPath expression."""
+    """Return a place as a JMESPath expression."""
     parts = [
         f"[{token}]" if isinstance(token, int) else f".{encode_json(token).decode()}"
         for token in place

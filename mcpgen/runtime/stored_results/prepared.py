@@ -31,7 +31,7 @@ _SECRET_BYTES: Final = 18  # of a handle: 144 bits, 24 characters
 
 
 class StorageTerms(Struct, frozen=True):
-    """What all stored results of a server have in common."""
+    """Common properties of all stored results of a server."""
 
     server: str
     reader: str  # the name of the tool that reads them
@@ -93,7 +93,7 @@ class Preparer:
         self._tool = tool
         self._redactor = redactor
         self.prepared: PreparedResult | None = None
-        """What is to be stored; None if the result is complete, or cannot be stored."""
+        """The result to store; None if the result is complete, or cannot be stored."""
         self.result: ToolResult | None = None
         """The result for the client, once `prepared` is stored."""
 

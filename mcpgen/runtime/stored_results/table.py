@@ -35,7 +35,7 @@ class StoredResult(Struct, frozen=True):
 
 
 class _Entry(Struct, frozen=True, array_like=True):
-    """What the index has of a result."""
+    """Index entry of a result."""
 
     handle: str
     client: str  # hash of the client that it counts for
@@ -74,7 +74,7 @@ class ResultTable:
 
     @property
     def expires_at(self) -> float:
-        """When a result that is stored now expires."""
+        """Expiry of a result that is stored now."""
         return self._clock() + self.ttl_seconds
 
     async def add(self, handle: str, client: str, record: StoredResult, content: bytes) -> None:

@@ -57,7 +57,7 @@ class TaskRecord(Struct, frozen=True, omit_defaults=True):
 
     @property
     def ends_at(self) -> float:
-        """When the task may be deleted."""
+        """Time after which the task may be deleted."""
         return self.created_at + self.ttl_seconds
 
 

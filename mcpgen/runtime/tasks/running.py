@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcpgen.runtime.protocol.request import Request
 
 POLL_SECONDS: Final = 1.0
-"""How often a client should ask, unless the handler says otherwise."""
+"""Interval at which a client should poll, unless the handler sets another."""
 _LOOK_SECONDS: Final = 5.0  # between two looks for answers that no message announced
 MAX_MESSAGE: Final = 500  # characters of a status message
 

@@ -76,7 +76,7 @@ class TaskHost(Host, Protocol):
         """Run the tool that a `tools/call` names."""
 
     def respond(self, request: Request, ended: asyncio.Task[object]) -> None:
-        """Respond with what became of a handler that ran as a task."""
+        """Respond with the outcome of a handler that ran as a task."""
 
 
 class TaskService:
@@ -382,7 +382,7 @@ class TaskService:
         self._keep()
 
     async def _store_outcome(self, running: RunningTask, record: TaskRecord) -> None:
-        """Wait for the end of a handler, and store what became of it."""
+        """Wait for the end of a handler, and store its outcome."""
         work = running.work
         try:
             await asyncio.wait({work}, timeout=max(record.ends_at - self._clock(), 0.0))
@@ -410,7 +410,7 @@ class TaskService:
     def _of_this_owner(
         self, change: Callable[[TaskRecord], TaskRecord | None]
     ) -> Callable[[TaskRecord], TaskRecord | None]:
-        """Return a change that leaves alone what another process has taken over or ended."""
+        """Return a change that does nothing if another process has taken over or ended the task."""
         owner = self._open().owner
         return lambda it: change(it) if it.is_active and it.owner == owner else None
 
@@ -542,7 +542,7 @@ async def _contain(handler: Coroutine[Any, Any, object]) -> object:
 
 
 def _do_nothing() -> None:
-    """Stand for the flush of a request that was answered."""
+    """Do nothing: the flush of a request that was answered."""
 
 
 def _hash_principal(principal: str) -> str:

@@ -16,7 +16,7 @@ from mcpgen.runtime.state.store import Store
 from mcpgen.runtime.tasks.record import TaskRecord
 
 LEASE_SECONDS: Final = 10.0
-"""How long an owner counts as alive after it renewed its lease."""
+"""Time for which an owner counts as alive after it renewed its lease."""
 RENEWAL_SECONDS: Final = LEASE_SECONDS / 4
 _GRACE_SECONDS: Final = 60.0  # for the clock of the store, which may be ahead
 _MAX_JOBS: Final = 10_000  # that are looked through when a server starts
@@ -112,7 +112,7 @@ class TaskTable:
         return owner == self.owner or await self._store.get(_lease_key(owner)) is not None
 
     async def announce(self, task_id: str) -> None:
-        """Tell the other processes that a record has changed; they may miss it."""
+        """Notify the other processes that a record has changed; they may miss it."""
         with contextlib.suppress(StoreUnavailableError):
             await self._store.publish(_CHANNEL, f"{self.owner} {task_id}".encode())
 

@@ -1,4 +1,4 @@
-"""What attempts to reach the same operation of an API share: name, attributes and durations."""
+"""Common data of attempts to reach the same operation of an API: name, attributes, durations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an observer reads of a request.
+"""Interfaces of a request for its observer.
 
 The protocol core imports the observer's types, so the observer cannot import those of the core.
 """
@@ -24,11 +24,11 @@ class Connection(Protocol):
 
     @property
     def address(self) -> str:
-        """Where it is; "" over stdio."""
+        """Address of the client; "" over stdio."""
 
     @property
     def session(self) -> Session | None:
-        """Its legacy session, if it has one."""
+        """The legacy session of the client; None if it has none."""
 
 
 class Request(Protocol):
@@ -44,11 +44,11 @@ class Request(Protocol):
 
     @property
     def method(self) -> str:
-        """As sent; the server may not know it."""
+        """The method as sent; the server may not know it."""
 
     @property
     def params(self) -> Any:
-        """As sent; not checked before the observation begins."""
+        """The params as sent; not checked before the observation begins."""
 
     @property
     def principal(self) -> str:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from mcpgen.runtime.telemetry.spans import Spans
     from mcpgen.runtime.telemetry.tool_facts import ToolFacts
 FLUSH_SECONDS: Final = 5.0
-"""How long the end of the process waits for the export of the last spans and measurements."""
+"""Time for which the process waits at its end for the export of the last spans and measurements."""
 MAX_CONTENT: Final = 4096  # characters of recorded arguments or results
 MAX_TEXT: Final = 200
 _OTHER: Final = "_OTHER"
@@ -71,7 +71,7 @@ _RESULT: Final = TextAttribute("gen_ai.tool.call.result")
 
 
 class HttpContext(NamedTuple):
-    """What is recorded of an HTTP request."""
+    """Recorded properties of an HTTP request."""
 
     link: bytes  # to its trace context, encoded
     session: bytes  # attribute with the hash of its session, encoded

@@ -1,4 +1,4 @@
-"""What requests of the same tool, revision and outcome share: name, attributes and durations."""
+"""Common data of requests with equal tool, revision and outcome: name, attributes, durations."""
 
 from __future__ import annotations
 

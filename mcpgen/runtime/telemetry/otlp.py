@@ -75,7 +75,7 @@ class TextAttribute:
             + bytes((size + 2, 0x0A, size))
             for size in range(_MAX_BYTE - len(self._key) - 4)
         )
-        """What precedes a value, by its size, while all lengths fit into one byte."""
+        """Bytes before a value, by its size, as long as all lengths fit into one byte."""
 
     def encode(self, value: str) -> bytes:
         """Encode the attribute of a span."""

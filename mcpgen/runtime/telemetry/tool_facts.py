@@ -1,4 +1,4 @@
-"""What telemetry knows of a tool."""
+"""Properties of a tool for telemetry."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ class ToolFacts(NamedTuple):
     operation: str  # "POST /pets"; "" for a hand-written tool
     is_changing: bool
     calls_another: bool = False
-    """Its arguments `name` and `arguments` call another tool (tool search)."""
+    """Whether its arguments `name` and `arguments` call another tool (tool search)."""

@@ -38,15 +38,15 @@ class NextCall(Struct, frozen=True):
 
 
 class Rest(Struct):
-    """What is known about one call that tells how its result goes on."""
+    """Properties of a call that determine how its result continues."""
 
     tool: Tool
     arguments: JsonObject
     paging: Paging | None = None
     through: str = ""  # the tool by which clients call unlisted ones; "" for a listed one
     is_replaced: bool = False  # hooks may change what the API sent, so that its pages are unknown
-    is_projected: bool = False  # the part of the result that tells how to go on may be left out
-    place: Place = ()  # where the result begins, as `open` found it
+    is_projected: bool = False  # the part of the result that shows how to continue may be omitted
+    place: Place = ()  # the start of the result, as `open` found it
     value: Any = None  # what is selected of the value, before it is cut
     called_as: str = ""  # the merged tool by which the client called `tool`; "" for none
     selection: JsonObject = {}  # the argument with which it selected `tool`

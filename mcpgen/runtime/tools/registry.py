@@ -77,7 +77,7 @@ _ASKING_POLICIES = frozenset({"confirm", "task"})
 
 
 class ToolRegistry:
-    """Every tool of a server, ready to be called."""
+    """All tools of a server, ready to be called."""
 
     def __init__(
         self,

@@ -85,7 +85,7 @@ class ToolSearch:
         return await self._registry.run(name, arguments, context, is_gathered=is_gathered)
 
     async def aclose(self) -> None:
-        """Close the connections to the API, and end the processes and threads of its own."""
+        """Close the connections to the API, and end its own processes and threads."""
         if self._nearness is not None:
             self._nearness.close()
         if self._code is not None:

@@ -11,7 +11,7 @@ from mcpgen.runtime.tools.projection import shorten
 from mcpgen.runtime.upstream.errors import UpstreamStatusError
 
 MAX_FAILURES: Final = 10
-"""How often in a row the state of a task cannot be read before the task ends."""
+"""Failures in a row to read the state of a task after which the task ends."""
 _SERVER_ERROR: Final = 500
 _TOO_MANY_REQUESTS: Final = 429
 _MAX_SHOWN: Final = 200  # characters of a state that is waited on

@@ -23,7 +23,7 @@ class MemoryConnection:
     """
 
     access: Access | None = None
-    """What the next messages bring, as HTTP requests do; None as over stdio."""
+    """Access of the next messages, as of an HTTP request; None as over stdio."""
 
     def __init__(self, definition: ServerDefinition, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher

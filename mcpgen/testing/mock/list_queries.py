@@ -329,7 +329,7 @@ class _Filling:
 
 
 def _spell(cursor: str) -> tuple[JsonValue, ...]:
-    """Return a cursor as a text, and as a number if it is one."""
+    """Return the forms of a cursor: a text, and also a number if it is one."""
     return (cursor, int(cursor)) if _POSITION.fullmatch(cursor) else (cursor,)
 
 

@@ -44,7 +44,7 @@ _EMPTY_LINES: Final = re.compile(rb"(?:\r\n)*+")
 
 @dataclass
 class ServerState:
-    """What all connections of a server share."""
+    """Common state of all connections of a server."""
 
     answer: Answer
     limits: ConnectionLimits

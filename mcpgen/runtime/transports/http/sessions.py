@@ -36,7 +36,7 @@ SESSION_ID: Final = b"mcp-session-id"
 STREAM_AFTER_SECONDS: Final = 2.0
 """A longer call is answered with events, so that the client can fetch its result again."""
 REOPEN_SECONDS: Final = 300.0
-"""How long messages are stored for a client whose GET stream broke."""
+"""Time for which messages are stored for a client whose GET stream broke."""
 
 
 class LiveSession:

@@ -363,7 +363,7 @@ class SharedLegacySessions(SessionEndpoint[SharedLiveSession]):
             self._drop_if_quiet(live)
 
     async def _on_watch(self, message: JsonObject) -> None:
-        """Tell a replica from now on that a stream has new events."""
+        """Notify a replica of new events of a stream from now on."""
         session_id, stream_id = message["session"], message["stream"]
         live = self._live.get(session_id)
         stream = live.streams.get(stream_id) if live is not None else None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Final, TypeAlias
 
 CHUNK_BYTES: Final = 64 * 1024
-"""What a pipe holds by default. A larger read buffer would be mapped anew for each read."""
+"""Default capacity of a pipe. A larger read buffer would be mapped anew for each read."""
 MAX_PIPE_BYTES: Final = 1024 * 1024
 """The largest size that Linux grants to an unprivileged process."""
 

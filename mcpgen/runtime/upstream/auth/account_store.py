@@ -11,7 +11,7 @@ from mcpgen.runtime.state.key_ring import KeyRing
 from mcpgen.runtime.state.store import Store
 
 IDLE_SECONDS: Final = 90 * 86_400.0
-"""How long an account is stored after its tokens were last renewed."""
+"""Time for which an account is stored after its tokens were last renewed."""
 PURPOSE: Final = b"mcpgen-account"  # of the keys
 _VERSION: Final = 1
 

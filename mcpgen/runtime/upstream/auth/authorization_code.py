@@ -64,7 +64,7 @@ class Authorization:
     verifier: str = field(repr=False)
     redirect_uri: str
     token_url: str
-    """Where the code is redeemed, and nowhere else."""
+    """The only endpoint at which the code is redeemed."""
     issuer: str = ""
     sends_issuer: bool = False
 

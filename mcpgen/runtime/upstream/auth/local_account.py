@@ -42,7 +42,7 @@ RENEWAL_SECONDS: Final = 20.0
 
 
 class AccountClient(Protocol):
-    """What renews and revokes tokens at an authorization server."""
+    """Client that renews and revokes tokens at an authorization server."""
 
     async def refresh(self, send: Sender, refresh_token: str) -> TokenGrant:
         """Request a new access token; raise GrantRefusedError if the token is not valid."""
@@ -95,7 +95,7 @@ class LocalAccount:
     variables: tuple[str, ...]
     open_store: Callable[[], TokenStore]
     folder: Path
-    """Where the files of locks, and the marks of changes are."""
+    """Folder of the lock files and the marks of changes."""
 
     @property
     def client(self) -> AccountClient:

@@ -95,7 +95,7 @@ class OAuth2Scheme:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Every secret and every fetched token."""
+        """All secrets and fetched tokens."""
         fetched = (token for token, _ in self._tokens.values())
         return (self._access_token, self._refresh_token, self._client_secret, *fetched)
 

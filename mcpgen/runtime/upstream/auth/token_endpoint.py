@@ -28,7 +28,7 @@ _FORM: Final = (
 
 
 class UrlPolicy(Protocol):
-    """Where secrets may be sent: `BaseUrls` for URLs of the document."""
+    """Policy on where secrets may be sent: `BaseUrls` for URLs of the document."""
 
     def base_url(self) -> str:
         """Return the URL that resolves relative ones."""

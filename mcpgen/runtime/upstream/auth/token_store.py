@@ -21,7 +21,7 @@ from mcpgen.runtime.errors import ConfigurationError, ToolError
 from mcpgen.runtime.state.state_folder import find_state_folder
 
 LOCK_SECONDS: Final = 30.0
-"""How long `hold_lock` waits for another process; a renewal takes at most 20 s."""
+"""Time for which `hold_lock` waits for another process; a renewal takes at most 20 s."""
 _POLL_SECONDS: Final = 0.05
 
 
@@ -40,7 +40,7 @@ class TokenStore(Protocol):
 
     @property
     def place(self) -> str:
-        """Where the tokens are, for a sentence."""
+        """Location of the tokens, for a sentence."""
 
     def load(self, scheme: str) -> Tokens | None:
         """Return the tokens of a scheme; None if nobody is logged in."""
@@ -92,7 +92,7 @@ class FileTokens:
 
     @property
     def place(self) -> str:
-        """Where the tokens are, for a sentence."""
+        """Location of the tokens, for a sentence."""
         return f"a file in {self._folder}, which only you can read"
 
     def load(self, scheme: str) -> Tokens | None:
@@ -195,9 +195,9 @@ async def hold_lock(folder: Path, scheme: str) -> AsyncIterator[None]:
 
 
 def mark_change(folder: Path, scheme: str) -> int:
-    """Tell running servers that stored tokens have changed, once they have; return the mark.
+    """Notify running servers that stored tokens have changed; return the mark.
 
-    Call this while the tokens are locked.
+    Call this after the change, while the tokens are locked.
     """
     now = time.time_ns()
     with contextlib.suppress(OSError):  # without a mark, tokens are used until they expire

@@ -7,7 +7,7 @@ import select
 from typing import Final, cast
 
 SLICE_BYTES: Final = 64 * 1024
-"""How many bytes are processed before the event loop may run other tasks."""
+"""Bytes that are processed before the event loop may run other tasks."""
 _MAX_BUFFERED_BYTES: Final = 256 * 1024  # received and unread; above it, reading is paused
 
 
