@@ -2,9 +2,10 @@
 
 
 def main() -> int:
-    """Run the command line of the `cli` extra and give its exit code.
+    """Run the command line of the `cli` extra and return its exit code.
 
-    A base install is the runtime of generated servers; there the command says how to get the rest.
+    A base install is the runtime of generated servers; there the command prints how to get the
+    rest.
     """
     import importlib.util
     import sys

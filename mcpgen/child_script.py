@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 class ChildScript:
-    """A script that reads a request from stdin and writes an answer to stdout, under way.
+    """A running script that reads a request from stdin and writes an answer to stdout.
 
     Its interpreter is isolated (`python -I`) and has an empty environment, so neither variables nor
     the user's packages change what it does. The script ends when this process ends, unless this

@@ -61,7 +61,7 @@ class Place:
 
 
 class Repair(Struct, frozen=True):
-    """How the value at a problem's location was read instead."""
+    """The interpretation of an invalid value at a problem's location."""
 
     is_dropped: bool = False
     declares: str = ""  # the name of a parameter that was added

@@ -37,7 +37,7 @@ class CodeBounds(Struct, frozen=True):
 
     @property
     def runs_per_caller(self) -> int:
-        """How many runs one caller may have at a time."""
+        """Maximum number of runs of one caller at a time."""
         if self.max_runs_per_caller is UNSET:
             return max(1, self.max_runs // 2)
         return self.max_runs_per_caller
@@ -53,6 +53,6 @@ def name_function(tool: str) -> str:
 
 
 def name_parameter(argument: str) -> str:
-    """Return the keyword of an argument: its own name, as far as that is an identifier."""
+    """Return the keyword of an argument: its own name, if that can be an identifier."""
     name = argument if _PLAIN.match(argument) else _OTHER.sub("_", f"_{argument}")
     return f"{name}_" if keyword.iskeyword(name) else name

@@ -62,7 +62,7 @@ HOLDERS = frozenset(
     | {"pages", "pagination", "paginationinfo", "paginator", "paging", "responsemetadata"}
     | {"resultinfo"}
 )
-"""Members whose objects say how a list goes on."""
+"""Members whose objects state how a list continues."""
 MORE = "hasmore"  # a member that says whether another page follows
 SIZES = frozenset({"limit", "pagesize", "perpage"})
 """Parameters for the number of items of a page; a page with fewer is the last."""
@@ -121,7 +121,7 @@ def find_described_first(description: str) -> int | None:
 
 
 def is_list_name(path: str, operation_id: str) -> bool:
-    """Return whether the names of an operation say that it lists something."""
+    """Return whether the names of an operation state that it lists something."""
     last = re.split(r"[/.]", path.partition("?")[0].removesuffix(".json").rstrip("/"))[-1]
     is_plural = last.lower().endswith("s") and not last.lower().endswith(("ss", "us"))
     is_list = is_plural or last.lower() in {"list", "query", "search"}

@@ -31,7 +31,7 @@ class ServerSetting(NamedTuple):
     description: str
     """A sentence or two for the operator."""
     default: str = ""
-    """As the operator would write it; "" if there is none."""
+    """In the form in which the operator would write it; "" if there is none."""
     minimum: float = 0
     maximum: float = math.inf
     choices: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class ServerSetting(NamedTuple):
     option: str = ""
     """The command-line option with the same meaning, which wins: `--toolset`."""
     over_http: bool = False
-    """It only applies over HTTP."""
+    """Whether it only applies over HTTP."""
     limit: str = ""
     """The name of its limit (`contract.limits`): the key in `limits` of mcpgen.yaml."""
     applies_to: str = ""
@@ -51,7 +51,7 @@ class ServerSetting(NamedTuple):
     "files", "search", "questions", "handles", "exchange" or "user"; "" if no contract lists
     it."""
     for_users: bool = False
-    """It matters to someone who installs the server in a client, over stdio (`server.json`)."""
+    """Whether it concerns users who install the server in a client, over stdio (`server.json`)."""
 
     def parse(self, text: str) -> object:
         """Return the value that a text has; `text` is not empty.

@@ -110,9 +110,9 @@ class CostModel:
         return self._graph.find_names(self._root)
 
     def allows(self, instance: Any, *, backtracks: int, max_steps: int = MAX_STEPS) -> bool:
-        """Whether evaluating an instance stays within `max_steps`.
+        """Return whether evaluating an instance stays within `max_steps`.
 
-        `backtracks` is how often a pattern may backtrack in one string.
+        `backtracks` is the number of times that a pattern may backtrack in one string.
         """
         if self.surely_allows(instance, max_steps=max_steps):
             return True
@@ -193,9 +193,9 @@ def _add_widths(
 
 
 class Shape:
-    """What an instance consists of, the items of each array taken together.
+    """Composition of an instance; the items of each array are combined.
 
-    Members are by name, and None for names that no `properties` has.
+    Members are by name; the key None stands for names that are in no `properties`.
     """
 
     __slots__ = (

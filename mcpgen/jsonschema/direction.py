@@ -33,7 +33,7 @@ class Direction:
     def schemas(self) -> Schemas:
         """The named schemas in this direction, converted on demand.
 
-        If none of them has the keyword, both directions share what was compiled of them.
+        If none of them has the keyword, both directions share their compiled schemas.
         """
         is_marked = f'"{self._marker}"'.encode() in msgspec.json.encode(dict(self._whole.named))
         if not is_marked:
@@ -119,7 +119,7 @@ class _ConvertedOnDemand(Mapping[str, JsonSchema]):
 
 
 def join_values(keyword: str, one: JsonValue, other: JsonValue) -> JsonValue | None:
-    """Return the value of a keyword that asserts what two values of it assert.
+    """Return the value of a keyword that asserts as much as its two values together.
 
     None: the keyword has no such value, because they contradict each other, because it contains
     schemas, or because it can state only one of them.

@@ -59,7 +59,7 @@ class Subschema(Struct, eq=False):
 
     @property
     def has_unevaluated(self) -> bool:
-        """Whether its in-place subschemas are evaluated a second time, for what they cover."""
+        """Whether its in-place subschemas are evaluated twice, to find the members they cover."""
         return "unevaluatedProperties" in self.keywords or "unevaluatedItems" in self.keywords
 
     @property
@@ -69,7 +69,7 @@ class Subschema(Struct, eq=False):
         return isinstance(pattern, str) and _BACKTRACKING.search(pattern) is not None
 
     def count_steps(self) -> int:
-        """Return the most count_steps that its own keywords take for one value of usual size.
+        """Return the maximum number of steps of its own keywords for one value of usual size.
 
         One step is about 70 ns, the time of a `type` or a `const`.
         """
@@ -107,10 +107,10 @@ def count_slow_options(options: Any) -> int:
 
 
 class SchemaGraph:
-    """The subschemas of the schemas that are added, whose references lead into one document.
+    """The subschemas of the schemas that are added; all references lead into one document.
 
-    `endless` are the targets of references that lead back to where they stand without entering a
-    part of the value.
+    `endless` are the targets of references that lead back to themselves without entering a part of
+    the value.
     """
 
     def __init__(self, document: Any) -> None:
@@ -260,7 +260,7 @@ class SchemaGraph:
 
 
 class _Region(Struct):
-    """Subschemas that are reached without following references: what they lead to."""
+    """Summary of the subschemas that are reached without following references."""
 
     targets: set[Subschema] = set()
     memoised: set[Subschema] = set()

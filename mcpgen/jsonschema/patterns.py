@@ -1,8 +1,8 @@
 """Texts that match a simple regular expression (ECMA-262, as JSON Schema's `pattern` uses it).
 
-Understood: literals, escapes, classes, groups, alternatives, quantifiers and anchors at the ends.
-Look-around, back references and Unicode properties are refused; whoever asks checks the text
-against the real expression anyway.
+Supported: literals, escapes, classes, groups, alternatives, quantifiers and anchors at the ends.
+Look-around, back references and Unicode properties are rejected; callers check the text against the
+real expression anyway.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "0": "\0"}
 
 
 class TooHardError(ValueError):
-    """The expression uses what is not understood here."""
+    """The expression uses an unsupported construct."""
 
 
 class _OneOf(Struct, frozen=True):
@@ -57,10 +57,10 @@ _Node: TypeAlias = _OneOf | _Repeated | _Sequence | _Choice
 def iterate_matching_texts(pattern: str, *, longest: int = 256) -> Iterator[str]:
     """Yield texts that match `pattern`, from short to long, at most about `longest` characters.
 
-    Several are needed where length bounds apply as well; the caller picks.
+    Several are needed if length bounds apply as well; the caller selects one.
 
     Raises:
-        TooHardError: the expression uses what is not understood here.
+        TooHardError: the expression uses an unsupported construct.
     """
     if len(pattern) > MAX_PATTERN or pattern.count("(") > MAX_GROUPS:
         raise TooHardError("it is too long")
@@ -108,7 +108,7 @@ def _count_branches(node: _Node) -> int:
 
 
 def _spell(node: _Node, extra: int, branch: int, longest: int) -> str:
-    """Spell `node` with `extra` repetitions over the least, taking the `branch`th of choices."""
+    """Return a text for `node`, with `extra` more repetitions and the `branch`th of choices."""
     if isinstance(node, _OneOf):
         return node.characters[extra % len(node.characters)]
     if isinstance(node, _Choice):
@@ -122,7 +122,7 @@ def _spell(node: _Node, extra: int, branch: int, longest: int) -> str:
 
 
 class _Parser:
-    """Reads one expression; every method leaves `position` behind what it read."""
+    """Parser of one expression; every method leaves `position` after the parsed part."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
@@ -190,7 +190,7 @@ class _Parser:
         return node
 
     def _escape(self) -> str:
-        """Return the characters that an escape stands for, after its backslash."""
+        """Return the characters that an escape matches, after its backslash."""
         character = self._take()
         if character in _CLASSES:
             return _CLASSES[character]

@@ -22,14 +22,14 @@ _SAFE_INTEGER = 2**53 - 1  # what every JSON reader keeps exactly
 
 
 class CannotSampleError(ValueError):
-    """No valid value was found for a schema; the text says at which place of it, and why."""
+    """No valid value was found for a schema; the message states the location and the reason."""
 
 
 class Wish(NamedTuple):
-    """Which of the valid values is asked for.
+    """Selection among the valid values.
 
-    `which` is "smallest", "largest" or "example"; values of another `variant` or `seed` (often
-    the name of the parameter) differ where the schema leaves room.
+    `which` is "smallest", "largest" or "example"; with another `variant` or `seed` (often the name
+    of the parameter) the value differs if the schema allows it.
     """
 
     which: str
@@ -38,7 +38,7 @@ class Wish(NamedTuple):
 
     @property
     def number(self) -> int:
-        """A number of three digits that goes with the seed."""
+        """A number of three digits that is derived from the seed."""
         return crc32(self.seed.encode()) % 900 + 100
 
 
@@ -85,7 +85,7 @@ def _is_excluded(value: Fraction, bound: float | None) -> bool:
 
 
 def _pick_number(first: int | None, last: int | None, wish: Wish) -> int:
-    """Choose a whole number from `first` to `last`, as wished."""
+    """Choose an integer from `first` to `last`, by the wish."""
     if wish.which == "smallest":
         start = first if first is not None else min(0, last if last is not None else 0)
         chosen = start + wish.variant
@@ -101,7 +101,7 @@ def _pick_number(first: int | None, last: int | None, wish: Wish) -> int:
 def _pick_fraction(
     low: Fraction | None, high: Fraction | None, keywords: JsonObject, wish: Wish
 ) -> Fraction:
-    """Choose a bound where it is wished and allowed, else a fraction well inside."""
+    """Choose a bound if it is requested and allowed, else a fraction well inside the bounds."""
     if low is not None and high is not None and low > high:
         raise CannotSampleError("no number lies within its bounds")
     wished = {"smallest": low, "largest": high}.get(wish.which)
@@ -174,7 +174,7 @@ def _iterate_likely_texts(keywords: JsonObject, wish: Wish) -> Iterator[str]:
 
 
 def _is_base64(keywords: JsonObject) -> bool:
-    """Whether the text stands for bytes: encoded by the schema's word, or because JSON has none."""
+    """Return whether the text is in base64: by its encoding, or because it represents bytes."""
     if "contentEncoding" in keywords:
         return bool(keywords["contentEncoding"] == "base64")
     media_type = keywords.get("contentMediaType", "text/plain")

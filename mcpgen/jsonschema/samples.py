@@ -1,4 +1,4 @@
-"""Sample values from JSON Schemas (2020-12): the same schema always gives the same value."""
+"""Sample values from JSON Schemas (2020-12): equal schemas always have equal values."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ def sample(
 ) -> JsonValue:
     """Return a value that is valid against `schema`, whose `$ref`s are `#/$defs/<name>`.
 
-    - "smallest": what is required and nothing else, at the lower bounds;
-    - "largest": everything that may be given, at the upper bounds, but never huge: two items
-      where more are allowed, and recursion stops at the first turn;
-    - "example": the schema's own examples and defaults where they are valid, else what is typical.
+    - "smallest": only the required parts, at the lower bounds;
+    - "largest": all allowed parts, at the upper bounds, but never huge: two items if more are
+      allowed, and recursion stops at the first turn;
+    - "example": the schema's own examples and defaults if they are valid, else typical values.
 
-    Another `seed` (the name of a parameter, say) or `variant` gives another value where the
-    schema leaves room for one.
+    Another `seed` (the name of a parameter, say) or `variant` returns another value if the
+    schema allows one.
 
     Raises:
         CannotSampleError: no value was found: there is none, or the schema is too hard.
@@ -226,7 +226,7 @@ def make_samples(schemas: Mapping[str, JsonSchema] | Schemas) -> tuple[Samples, 
 
 
 class _Place(NamedTuple):
-    """Where in the value we are, and what is wished for here."""
+    """Current position in the value, and the requested selection."""
 
     wish: Wish
     path: str
@@ -251,7 +251,7 @@ class _Plain(NamedTuple):
 
 
 class _Sampler:
-    """Makes one sample: holds what is left of the bound on its size."""
+    """Creates one sample; stores the remainder of the bound on its size."""
 
     def __init__(self, schemas: Schemas, steps: _Steps) -> None:
         self.schemas = schemas
@@ -262,7 +262,7 @@ class _Sampler:
     def best(self, schema: JsonSchema, wish: Wish) -> JsonValue:
         """Return the first value that the validator accepts.
 
-        The schema's examples are used first or, where bounds are wished for, as a last resort.
+        The schema's examples are used first or, if bounds are requested, as a last resort.
         """
         complaint = ""
         wants_examples = wish.which == "example"
@@ -468,7 +468,7 @@ class _Sampler:
         return cast("JsonSchema", keywords.get("additionalProperties", True))
 
     def _fill(self, made: JsonObject, keywords: JsonObject, place: _Place) -> None:
-        """Add properties of any name: up to `minProperties`, or one where a map is wished for."""
+        """Add properties of any name: up to `minProperties`, or one if a map is requested."""
         least = keywords.get("minProperties", 0)
         if least > _MAX_ITEMS:
             raise CannotSampleError(f"at `{place.path}`: it must have {least} properties")

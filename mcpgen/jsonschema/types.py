@@ -30,6 +30,6 @@ ONE_SCHEMA = frozenset(
 )
 """The keywords of JSON Schema 2020-12 whose value is a schema."""
 SEVERAL_SCHEMAS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-"""Those whose value is a list of schemas."""
+"""Keywords whose value is a list of schemas."""
 MAPS_OF_SCHEMAS = frozenset({"$defs", "dependentSchemas", "patternProperties", "properties"})
-"""Those whose value maps names of any spelling to schemas."""
+"""Keywords whose value maps arbitrary names to schemas."""

@@ -76,8 +76,9 @@ class SchemaValidator:
     def problems(self, instance: Any, name: Name = name_place) -> tuple[str, ...]:
         """Return one sentence for each violation: at most `MAX_PROBLEMS`, and a count of the rest.
 
-        `name` says what the sentences call the place at a path, which is () only for the value.
-        Only what is wrong as a whole is returned where the violations are too many to collect.
+        `name` returns the name in sentences of the location at a path, which is () only for the
+        value. If there are too many violations to collect, only one sentence about the value is
+        returned.
         """
         if self.is_valid(instance):
             return ()
@@ -96,7 +97,7 @@ class SchemaValidator:
     def locate_problems(self, instance: Any) -> list[tuple[tuple[str | int, ...], str]]:
         """Return the JSON Pointer tokens and a sentence of each violation, at most `MAX_PROBLEMS`.
 
-        The place of a missing member is where it should be. Violations that cannot be collected
+        The location of a missing member is where it should be. Violations that cannot be collected
         are one, at the root.
         """
         if self.is_valid(instance):

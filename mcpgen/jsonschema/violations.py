@@ -64,7 +64,7 @@ def describe(violation: Violation, name: Name = name_place) -> str:
 
 
 def rule_at(violation: Violation) -> str:
-    """Return the rule that a violation breaks, after the place if it lies inside the instance."""
+    """Return the rule that a violation breaks, with its location if that is inside the instance."""
     path = list(violation.instance_path)
     return (f"has {pointer_to(path)}, which " if path else "") + _describe_rule(violation)
 

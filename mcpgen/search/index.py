@@ -68,7 +68,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Lexicon(msgspec.Struct, frozen=True):
-    """What words and phrases of users mean in the index: its first line, since version 0.7."""
+    """Meaning of users' words and phrases in the index: its first line, since version 0.7."""
 
     related: dict[str, dict[int, str]]
     """Stems of terms by their weight in tenths, by the stems of a word or a phrase."""

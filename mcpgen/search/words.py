@@ -83,7 +83,7 @@ def _find_stem(word: str) -> str:
 
 
 def singular(word: str) -> str:
-    """Remove the ending of a plural, if there is one."""
+    """Return a word without the ending of a plural."""
     if len(word) <= 3 or word.endswith(("ss", "us", "sis", "xis")):
         return word
     if word.endswith("ies"):

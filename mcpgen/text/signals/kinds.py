@@ -22,7 +22,7 @@ HIDDEN_KINDS: Final[Mapping[str, str]] = {
     "long-gap": "white space that moves text out of view",
     "unchecked-text": "a text that is too long to be searched as a whole",
 }
-"""What is hidden, by kind of signal."""
+"""Descriptions of hidden content, by kind of signal."""
 
 STEERING_KINDS: Final[Mapping[str, str]] = {
     "override-instructions": "tells the model to drop its instructions or to take a new role",
@@ -36,7 +36,7 @@ STEERING_KINDS: Final[Mapping[str, str]] = {
     "requests-credentials": "asks for credentials that do not belong to the call",
     "controls-replies": "tells the model what to say to the user",
 }
-"""What the text tries to make a model do, by kind of signal."""
+"""Descriptions of attempts to steer a model, by kind of signal."""
 
 
 ADVISORY_KINDS: Final = frozenset({"tool-order", "tool-preference", "controls-replies"})
