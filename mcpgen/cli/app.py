@@ -102,7 +102,7 @@ def run(argv: Sequence[str]) -> int:
     except Exception as error:  # any bug is reported without a traceback
         if "--debug" in options:
             raise
-        from mcpgen.pipeline.project.disk import is_system_fault  # only where it is needed
+        from mcpgen.pipeline.project.disk import is_system_fault  # imported only when needed
 
         return (_report_fault if is_system_fault(error) else _report_bug)(printer, error)
 

@@ -32,7 +32,7 @@ Clients = Annotated[
 
 
 class ScopeName(enum.StrEnum):
-    """Whose file is edited."""
+    """Scope of the edited file."""
 
     USER = "user"
     PROJECT = "project"

@@ -50,7 +50,7 @@ _NONE, _BEARER, _BASIC, _HEADER = (
 
 
 def decide_credential(credential: HiddenCredential) -> HiddenCredential:
-    """Ask what becomes of a credential that the document hides; its entry is active or a comment.
+    """Ask how to handle a credential that the document hides; its entry is active or a comment.
 
     Raises:
         KeyboardInterrupt: the user cancels.

@@ -1,4 +1,4 @@
-"""`mcpgen pull`: fetch the vendored documents anew, after a look at what changes."""
+"""`mcpgen pull`: fetch the vendored documents again, and preview their changes."""
 
 from __future__ import annotations
 

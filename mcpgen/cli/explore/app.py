@@ -122,7 +122,7 @@ class ExploreApp(App[None], inherit_bindings=False):
         self._typed: dict[str, dict[str, str]] = {}  # by tool and argument
         self._is_form_ready = True  # False while the fields of another tool are being made
         self._enters_form = False  # as soon as it is ready
-        self._began = 0.0  # of the running call; 0.0 if there is none
+        self._began = 0.0  # start of the running call; 0.0 if there is none
         self._shown_call = 0  # its place in the calls of the explorer
         self._was_rejected = False  # the arguments of the form, at the last call
 

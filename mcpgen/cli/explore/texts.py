@@ -66,7 +66,7 @@ def describe_empty_field(field: FormField) -> str:
 
 
 def describe_call(record: CallRecord, place: str = "") -> str:
-    """Return what came of a call: the outcome and its `place`, then the content or the reason."""
+    """Return the result of a call: the outcome and its `place`, then the content or the reason."""
     duration = format_seconds(record.seconds)
     lines = [f"{visible(record.tool)}: {record.outcome} in {duration}{place}"]
     if record.message:

@@ -33,9 +33,9 @@ _TRIED_TOOLS = 20
 def summarize(
     printer: Printer, report: Report, plan: ServerPlan, repeat: Sequence[str] = ()
 ) -> None:
-    """Print the counts and costs, what was found and decided, the environment, the next commands.
+    """Print counts and costs, findings and decisions, the environment, and the next commands.
 
-    `repeat` are the lines of a command that gives the same answers as the user did.
+    `repeat` are the lines of a command that is equivalent to the user's answers.
     """
     tools = plan.tool_count
     operations = len(plan.api.operations) + len(plan.skipped) + len(plan.unselected)

@@ -36,7 +36,7 @@ class Printer:
 
     as_json: bool = False
     is_quiet: bool = False
-    is_verbose: bool = False  # lists what is only counted by default
+    is_verbose: bool = False  # lists items that are only counted by default
     is_unattended: bool = False  # no progress, no questions
     stdout: TextIO = field(default_factory=lambda: sys.stdout)
     stderr: TextIO = field(default_factory=lambda: sys.stderr)

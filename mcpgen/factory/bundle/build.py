@@ -64,7 +64,7 @@ def _write(place: Path, bundle: Bundle) -> None:
 
 def _replace(out: Path, stage: Path, bundles: Sequence[Bundle]) -> None:
     """Move staged bundles into their places; if one cannot be moved, restore all."""
-    moved: list[tuple[Path, Path | None]] = []  # each place, and what was there before
+    moved: list[tuple[Path, Path | None]] = []  # each target, and the previous content's path
     try:
         for number, bundle in enumerate(bundles):
             place = out / bundle.path

@@ -67,7 +67,7 @@ def _make_entry(description: BundleDescription) -> JsonObject:
 
 
 def _make_title(title: str) -> str:
-    """Return a title as the catalogue wants it: capitalized words, without "MCP" and "Server"."""
+    """Return a title in the catalogue's form: capitalized words, without "MCP" and "Server"."""
     words = _NOT_IN_TITLES.sub("", title).split()
     return " ".join(
         word if word in ("and", "for") else word[0].upper() + word[1:] for word in words

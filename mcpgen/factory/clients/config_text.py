@@ -87,7 +87,7 @@ class ConfigText:
     def remove(self, name: str, inserted: str, traces: Traces, *, is_last: bool) -> None:
         """Remove an entry; `inserted` is the result of `insert`, if it is known.
 
-        `is_last` says that no other inserted entry is left, so that all traces are removed.
+        `is_last`: no other inserted entry is left, so that all traces are removed.
 
         Raises:
             UneditableError: there is no such entry, or it cannot be removed alone.
@@ -131,7 +131,7 @@ class ConfigText:
                 )
 
     def _accept(self, text: str, name: str) -> None:
-        """Take over an edited text, if it differs in the entry `name` alone."""
+        """Accept an edited text, if it differs in the entry `name` alone."""
         value = _READERS[self.format](text)
         if self._without(value, name) != self._without(self.value, name):
             raise UneditableError(f"`{'.'.join(self.keys)}` cannot be edited alone")

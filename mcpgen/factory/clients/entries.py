@@ -121,7 +121,7 @@ def build_entry(
     """Return the entry of a server in the form of a client.
 
     Secrets are references to the environment, or questions to the user. `inline_secrets` writes
-    them in clear text. `omits` are keys of the form that are left out.
+    them in clear text. `omits` are keys of the form that are omitted.
 
     Raises:
         EntryError: the client starts local servers only, or cannot refer to a secret.

@@ -59,7 +59,7 @@ class InstallClient(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     inputs: str = ""
     after: str  # what the user does next
     remote_help: str = ""
-    verified: str  # year and month; "" if nobody verified the row
+    verified: str  # year and month; "" if the row has not been verified
     source: str
 
     @property

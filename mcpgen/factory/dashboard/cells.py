@@ -21,7 +21,7 @@ WORDS: Final = {
 }
 NO_DATE: Final = "no date"
 NOTHING: Final = "\N{EN DASH}"
-"""Shown where there can be no value."""
+"""Placeholder where there can be no value."""
 
 _UNITS: Final = ((365 * 86_400, "y"), (30 * 86_400, "mo"), (86_400, "d"), (3600, "h"), (60, "min"))
 

@@ -34,7 +34,7 @@ _SCORED: Final = (
     "reliable", "score", "undecided", "untested", "verdict",
 )  # fmt: skip
 
-_HINTS: Final = {  # what a page says about an annotation with this value
+_HINTS: Final = {  # text of a page for an annotation with this value
     ("readOnlyHint", True): "read-only",
     ("readOnlyHint", False): "writes",
     ("destructiveHint", True): "destructive",

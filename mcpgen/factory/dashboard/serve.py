@@ -33,7 +33,7 @@ _PLAIN: Final = "text/plain; charset=utf-8"
 class DashboardServer(ThreadingHTTPServer):
     """Serves the fleet that `collect` returns, and files below `root`, on 127.0.0.1.
 
-    The fleet is examined anew for each request of the page and of its data.
+    The fleet is examined again for each request of the page and of its data.
     """
 
     daemon_threads = True
@@ -116,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815  (as above)
 
     def _refuse(self) -> None:
-        self.close_connection = True  # a body may follow, which nobody reads
+        self.close_connection = True  # a body may follow, which is not read
         self._answer(405, _PLAIN, b"GET and HEAD only\n", {"Allow": "GET, HEAD"})
 
     do_DELETE = do_OPTIONS = do_PATCH = do_POST = do_PUT = _refuse  # noqa: N815  (as above)

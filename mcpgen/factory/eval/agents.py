@@ -57,7 +57,7 @@ class ScriptedAgent:
         """Make the required calls in their order.
 
         Raises:
-            AgentError: a call refers to a result that is not there.
+            AgentError: a call refers to a missing result.
         """
         results: dict[str, JsonValue] = {}
         for call in assignment.task.calls:

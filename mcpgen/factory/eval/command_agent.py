@@ -25,7 +25,7 @@ _STDERR_BYTES: Final = 4000
 
 
 class CommandAgent:
-    """The agent of `--agent COMMAND`; it is started anew for each task."""
+    """The agent of `--agent COMMAND`; a new process is started for each task."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
@@ -117,7 +117,7 @@ class _Conversation:
             line = json.dumps(short).encode() + b"\n"
         if self._process.stdin is None:
             raise AgentError("the agent has no input")
-        # An agent that answered or exited without reading is judged by what it wrote.
+        # An agent that answered or exited without reading is judged by its output.
         with contextlib.suppress(ConnectionError):
             self._process.stdin.write(line)
             await self._process.stdin.drain()

@@ -54,7 +54,7 @@ class CallRecord(Struct, frozen=True):
     seconds: float
     result: JsonObject | None = None
     message: str = ""  # why there is no result
-    log: str = ""  # the end of the server's stderr, where there is no result
+    log: str = ""  # the end of the server's stderr, if there is no result
     requests: tuple[RecordedRequest, ...] = ()  # that reached the mock of the API
 
 

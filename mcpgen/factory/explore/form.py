@@ -42,7 +42,7 @@ class FormField(Struct, frozen=True, kw_only=True):
     accepts_text: bool = False  # of kind "json": text that is no JSON is a string
     description: str = ""
     choices: tuple[JsonValue, ...] = ()
-    default: JsonValue = None  # what the server uses if the argument is left out
+    default: JsonValue = None  # the server's value for an omitted argument
     has_default: bool = False
 
 

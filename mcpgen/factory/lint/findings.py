@@ -15,7 +15,7 @@ class Rule(Struct, frozen=True):
     """One rule: its requirement, the reason, and the remedy."""
 
     id: str
-    number: str  # of the portable profile; "" for rules beside it
+    number: str  # of the portable profile; "" for rules outside it
     title: str  # what a server must be like
     why: str
     help: str
@@ -358,7 +358,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     severity: Severity
     tool: str = ""
     tokens: tuple[str, ...] = ()  # JSON Pointer tokens inside of the tool
-    detail: str = ""  # what is wrong, without names; equal findings are shown together
+    detail: str = ""  # the fault, without names; equal findings are shown together
     clients: tuple[AffectedClient, ...] = ()
     at: Location | None = None
     help: str = ""  # instead of that of the rule

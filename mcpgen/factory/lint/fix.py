@@ -32,7 +32,7 @@ class Fix(Struct, frozen=True):
 
     keys: tuple[str, ...]
     value: JsonValue
-    reason: str  # what it does: "renames `…`"
+    reason: str  # its effect: "renames `…`"
 
 
 def find_fixes(

@@ -259,7 +259,7 @@ def _add(one: tuple[int, int, int], other: tuple[int, int, int]) -> tuple[int, i
 
 
 def find_shadow_candidates(grades: Sequence[ToolGrade]) -> list[ShadowCandidate]:
-    """Return, for each tool, the most costly sibling that is much cheaper to call.
+    """Return, for each tool, the most expensive sibling that is much cheaper to call.
 
     They are candidates: only a model, or a human, can judge whether their purposes overlap.
     """

@@ -17,7 +17,7 @@ MAX_TEXTS = 200_000  # of one server
 class Listing(Struct, frozen=True, kw_only=True):
     """The definitions of one server, as decoded JSON of any shape below the listed objects."""
 
-    server: str  # its name, as clients are told or call it
+    server: str  # its name, as the server states it or clients call it
     tools: Sequence[JsonObject]  # the Tool objects of `tools/list`, in its order
     unlisted: Sequence[JsonObject] = ()  # that can be called through search tools
     instructions: str = ""

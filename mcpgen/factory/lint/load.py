@@ -157,5 +157,5 @@ def _select_objects(values: JsonValue) -> tuple[JsonObject, ...]:
 
 
 def _make_key(name: str) -> str:
-    """Return the name that a user would give a server: the last part, in plain characters."""
+    """Return the name that a user would choose for a server: the last part, in plain characters."""
     return re.sub(r"[^a-z0-9_-]+", "-", name.lower().rpartition("/")[2]).strip("-") or "server"

@@ -10,7 +10,7 @@ from mcpgen.factory.wire.frames import Frame, iterate_messages
 from mcpgen.jsonschema.types import JsonObject
 
 _ABSOLUTE: Final = r"(?:file://)?(?:/|[A-Za-z]:[\\/])"
-# Each needs the place in a file: code that a tool runs for its caller has none, or none of a file.
+# Each needs the path of a file: traces of code that a tool runs for its caller have none.
 _TRACES: Final = {
     "Python": re.compile(
         rf'Traceback \(most recent call last\).*File "{_ABSOLUTE}[^"\n]+", line \d+', re.DOTALL

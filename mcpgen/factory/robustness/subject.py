@@ -86,7 +86,7 @@ class Subject:
         self.tools: list[ToolUnderTest] = []
         self.known_text = ""  # of definitions and valid calls: a path in it is no leak
         self.messages = 0
-        self.exits_at_end = True  # of its standard input, as far as is known
+        self.exits_at_end = True  # at the end of its standard input, as far as observed
         self.memory: list[int] = []  # bytes, at the measurements of the run
         self._sent_bytes = 0
         self._experiment = self._group = ""

@@ -10,7 +10,7 @@ _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 _MONTH: Final = 30 * _DAY
 _YEAR: Final = 365 * _DAY
-_UNITS: Final = (  # the longest first, each with the least age that is told in it
+_UNITS: Final = (  # the longest first, each with the minimum age that is shown in it
     ("year", _YEAR, 2 * _YEAR),
     ("month", _MONTH, 2 * _MONTH),
     ("day", _DAY, _DAY),

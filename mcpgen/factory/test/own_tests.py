@@ -1,4 +1,4 @@
-"""The user's expectations of a server: cases and recorded tools, checked or written anew."""
+"""The user's expectations of a server: cases and recorded tools, checked or rewritten."""
 
 from __future__ import annotations
 

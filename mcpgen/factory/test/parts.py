@@ -10,7 +10,7 @@ import msgspec
 
 _LEAST_TESTS = 700  # of a part: the start of a process takes as long as some 400 tests
 _MOST_PARTS = 4  # each one collects all tests
-_TIME_OF_OTHERS = 0.12  # of that of all calls; most of it is one call of each tool by the search
+_TIME_OF_OTHERS = 0.12  # share of the time of all calls; mostly one call of each tool by the search
 _MODULE = "tests/generated/test_tools.py"
 _CALLS = "test_call"
 _CASES = "tests/generated/cases.json"
@@ -54,7 +54,7 @@ def _weigh_tools(target: Path) -> dict[str, int]:
     try:
         entries = msgspec.json.decode((target / _CASES).read_bytes(), type=list[dict[str, object]])
     except (OSError, msgspec.DecodeError):
-        return {}  # its test says what is wrong
+        return {}  # its test reports the fault
     weights: dict[str, int] = {}
     for entry in entries:
         tool = str(entry.get("id") or entry.get("tool")).partition(":")[0]

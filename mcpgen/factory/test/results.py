@@ -39,7 +39,7 @@ class SuiteResult(Struct, frozen=True):
         whole = SuiteResult.of((*self.groups, *groups), self.output)
         if self.passed:
             return whole if whole.groups else replace(whole, passed=False, summary=_NO_TEST)
-        # If no test could be run, the summary says so.
+        # If no test could be run, the summary states this.
         words = [] if self.groups else [self.summary]
         summary = "; ".join([*words, *([whole.summary] if whole.groups else [])])
         return replace(whole, passed=False, summary=summary)

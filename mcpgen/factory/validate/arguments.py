@@ -20,7 +20,7 @@ _WRONG_TYPE: dict[str, Any] = {
 
 
 class NoArgumentsError(Exception):
-    """No arguments could be made from a schema."""
+    """No arguments can be created from a schema."""
 
 
 def make_arguments(tool: JsonObject) -> JsonObject:

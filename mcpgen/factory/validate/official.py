@@ -85,7 +85,7 @@ async def run_official(
         raise OfficialSuiteError("the official suite needs a URL: it does not know stdio")
     program = await find_suite()
     async with host(target, ("http",)) as targets:
-        # One scenario tells `localhost` from its address.
+        # One scenario distinguishes `localhost` from its address.
         url = targets["http"].url.replace("127.0.0.1", "localhost")
         return [
             await _run_scenario(program, url, scenario.name, revision)

@@ -206,7 +206,7 @@ class _Examination:
                 async with asyncio.timeout(CHECK_SECONDS):
                     await self.probe.once(experiment)
             except (TimeoutError, ConnectionLostError, UnauthorizedError, *_MALFORMED):
-                continue  # passive checks examine what was exchanged until then
+                continue  # passive checks examine the exchange until then
 
     def _find_reason_to_skip(self, requirement: Requirement) -> Outcome | None:
         if requirement.applies_if and not self.probe.declares(requirement.applies_if):

@@ -129,7 +129,7 @@ class SseConnection(Connection):
         self.events.append(event)
         if event.name == "endpoint" and not self.endpoint:
             found = urljoin(self.url, event.data.strip())
-            # Credentials are not sent to another server, whatever the event says.
+            # Credentials are not sent to another server, whatever URL the event contains.
             if urlsplit(found)[:2] == urlsplit(self.url)[:2]:
                 self.endpoint = found
             else:

@@ -15,7 +15,7 @@ from mcpgen.jsonschema.types import JsonObject
 _WORD: Final = re.compile(r"[a-z0-9]+")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _EMPTY_WORDS: Final = frozenset("a all an by for from in of the this to tool".split())
-# A word that gives an occasion, a condition or an alternative.
+# A word that introduces an occasion, a condition or an alternative.
 _USAGE: Final = re.compile(
     r"\b(when|whenever|if|before|after|instead|unless|while|only|first|once|until|useful|prefer"
     r"|use|used|helps?|need|needs|rather|otherwise|see|such as|e\.g)\b",

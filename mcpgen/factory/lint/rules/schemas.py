@@ -103,7 +103,7 @@ def _states_bounds(schema: JsonObject) -> bool:
         if isinstance(value := schema.get(keyword), int | float)
         and not isinstance(value, bool)
         and not (keyword in ("minLength", "minItems") and value <= 1)
-        and abs(value) < 2**31 - 1  # the range of an integer type says nothing
+        and abs(value) < 2**31 - 1  # the range of an integer type is no statement
     }
     if not bounds:
         return True

@@ -14,7 +14,7 @@ from mcpgen.text.secret_values import REDACTED, find_token, is_secret_default
 from mcpgen.text.signals import HIDDEN_KINDS, find_text_signals
 
 _NAME: Final = r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+"
-# A tool is meant only where the text says "tool": arguments have such names as well.
+# A tool is meant only if the text has the word "tool": arguments have such names as well.
 _MENTION: Final = re.compile(rf"[`'\"]({_NAME})[`'\"](?:\(\))? tool\b|\btool [`'\"]({_NAME})[`'\"]")
 _WHOLE_NAME: Final = re.compile(rf"(?<![\w./-]){_NAME}(?![\w./-])")
 

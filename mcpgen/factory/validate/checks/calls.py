@@ -46,7 +46,7 @@ class Call:
     arguments: JsonObject
     reply: Reply
     seconds: float
-    fault: str = ""  # what is wrong with the arguments; "" if they are valid
+    fault: str = ""  # fault of the arguments; "" if they are valid
 
     @property
     def name(self) -> str:
@@ -71,7 +71,7 @@ class Call:
 
     @property
     def is_success(self) -> bool:
-        """Whether the reply says that the tool did what it should."""
+        """Return whether the reply states that the tool succeeded."""
         result = self.reply.result
         return self.is_complete and result is not None and is_success(result)
 

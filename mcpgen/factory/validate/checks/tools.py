@@ -378,7 +378,7 @@ def _repeats(content: Any, structured: Any) -> bool:
     values = [_parse(text) for text in texts]
     wanted = [structured]
     if isinstance(structured, dict) and len(structured) == 1:
-        wanted += structured.values()  # frameworks wrap what is not an object in one member
+        wanted += structured.values()  # frameworks wrap values other than objects in one member
     return any(value in values or value in texts or value in (values, texts) for value in wanted)
 
 

@@ -41,7 +41,7 @@ _LOG_LEVEL: Final = f"{META_PREFIX}logLevel"
 
 @dataclass(frozen=True, slots=True)
 class _Strays:
-    """Cancellations that concern no open request, and what came after them."""
+    """Cancellations that concern no open request, and the messages after them."""
 
     sent: Frame
     alive: Reply
