@@ -202,7 +202,7 @@ def _compare_multiples(old: Any, new: Any) -> Iterator[ValueDifference]:
     yield _constraint(effect, f"has to be a multiple of {format_value(new)}")
 
 
-# Every value of the first format is one of the second.
+# Every value of the first format is valid in the second.
 _WIDER_FORMATS = frozenset(
     {("int32", "int64"), ("float", "double"), ("email", "idn-email"), ("uri", "uri-reference"),
      ("hostname", "idn-hostname"), ("uri", "iri"), ("uri-reference", "iri-reference")}

@@ -49,7 +49,7 @@ class OverlayFile(Struct, frozen=True):
     overlay: Annotated[str, Meta(pattern=r"^1\.[01]\.[0-9]+$")]
     info: Info
     actions: Annotated[tuple[Action, ...], Meta(min_length=1)]
-    extends: str = ""  # the manifest says of which document it is
+    extends: str = ""  # the manifest states which document it extends
 
 
 def read_overlay(content: bytes, shown_as: str, problems: Problems) -> TypedFile[OverlayFile]:

@@ -196,7 +196,7 @@ def _render_tests(plan: ServerPlan, cache: CaseCache, *, is_large: bool) -> _Tes
 
 def render_first_tasks(plan: ServerPlan) -> FileSet:
     """Return the first `evals/tasks.yaml`; nothing if the API shows no task."""
-    cases = make_workflow_cases(plan, Problems())  # the tests note what has no sample
+    cases = make_workflow_cases(plan, Problems())  # the tests note cases without a sample
     return render_eval_tasks(make_first_tasks(plan, cases))
 
 

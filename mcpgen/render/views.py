@@ -60,7 +60,7 @@ class HandlerView(Struct, frozen=True):
     returns: Source
     docstring: DocText
     request: Source
-    statement: Source  # "return await", or "await" where nothing comes back
+    statement: Source  # "return await", or "await" if nothing is returned
 
 
 class HandlerModule(Struct, frozen=True):
@@ -102,7 +102,7 @@ def workflow_returns(workflow: WorkflowPlan, names: NamesUsed) -> Source:
     if isinstance(workflow.returns, WorkflowResult):
         return identifier(workflow.returns.name)
     returns = names.spell(workflow.returns)
-    # A type that is no class cannot be told to `returns=`.
+    # A type that is not a class cannot be passed to `returns=`.
     is_class = returns != "None" and "|" not in returns and "Literal[" not in returns
     return returns if is_class else Source("object")
 

@@ -66,7 +66,7 @@ def stray_markers(lines: Sequence[str]) -> list[int]:
 
 
 def unfold(lines: Sequence[str], blocks: Blocks) -> list[str]:
-    """Put blocks back between their markers, where `fold` left them together."""
+    """Insert the blocks that `fold` removed between their markers."""
     text: list[str] = []
     for line, following in zip(lines, (*lines[1:], ""), strict=True):
         text.append(line)
@@ -77,7 +77,7 @@ def unfold(lines: Sequence[str], blocks: Blocks) -> list[str]:
 
 
 def with_block(text: str, name: str, content: str) -> str:
-    """Put lines into a block of a text, if it has that block."""
+    """Replace the lines of a block of a text, if it has that block."""
     rest, blocks = fold(text.split("\n"))
     if name not in blocks:
         return text
@@ -203,7 +203,7 @@ Skeletons = Callable[[], Sequence[FileSet]]
 
 
 def make_base(merged: Iterable[PlannedFile]) -> PlannedFile:
-    """Make the base of the next run."""
+    """Create the base for the next run."""
     lines = {file.path: file.content.decode().split("\n") for file in merged}
     text = json.dumps(lines, indent=1, sort_keys=True) + "\n"
     return PlannedFile(BASE_FILE, text.encode(), Owner.GENERATED)

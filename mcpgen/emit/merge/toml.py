@@ -18,7 +18,7 @@ _REQUIREMENTS = (
     ("project", "optional-dependencies"),
     ("dependency-groups",),
 )
-_MISSING = object()  # stands for a key that a text does not have; None is a value of JSON
+_MISSING = object()  # marks a key that a text does not have; None is a value of JSON
 
 
 class Edits(Struct):
@@ -61,7 +61,7 @@ def _merge(at: KeyPath, base: Any, yours: Any, ours: Any, edits: Edits) -> None:
         else:
             edits.values[at] = ours
     elif yours is _MISSING or ours is _MISSING:
-        pass  # what the user deleted stays deleted, and what they changed is now theirs
+        pass  # deletions of the user stay, and their changes are theirs now
     elif _is_texts(known) and _is_texts(yours) and _is_texts(ours):
         _merge_texts(at, known, yours, ours, edits)
     else:

@@ -31,7 +31,7 @@ _FIELDS = {
 }
 _PROSE = frozenset({"description", "summary", "title"})
 _INSTRUCTING = frozenset({"encoded-text", "hidden-markup"})
-_LOOKALIKES = "lookalike-letters"  # of names, `mixed-script` tells
+_LOOKALIKES = "lookalike-letters"  # for names, `mixed-script` is reported instead
 
 
 class TextFinding(Struct, frozen=True):

@@ -30,7 +30,7 @@ class ChangelogReport(Struct, frozen=True):
     target: Path
     changelog: Changelog | None = None
     since: str = ""  # where the earlier surface was found: "HEAD", a folder, ...
-    version: str = ""  # of the package, then; "" where it is not known
+    version: str = ""  # of the package at that time; "" if unknown
     suggested_version: str = ""
 
 

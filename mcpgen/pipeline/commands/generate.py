@@ -101,7 +101,7 @@ class Edit(Struct, frozen=True):
     manifest: bytes
     lock: Lock  # as the plan reads it
     documents: Mapping[str, Document] = field(default_factory=dict)  # new ones, by their paths
-    kept: frozenset[str] = frozenset()  # files that stay, though nothing is made of them any more
+    kept: frozenset[str] = frozenset()  # files that stay, although nothing is generated from them
 
 
 class Prepared(Struct, frozen=True):

@@ -130,7 +130,7 @@ def _run(
         with contextlib.ExitStack() as stack:
             if target.is_dir() and not options.dry_run:
                 stack.enter_context(lock_project(target))
-                roll_forward(target)  # which brings the lock up to date, too
+                roll_forward(target)  # it also updates the lock
             lock = require_lock(target, problems)
             surface = _load_surface(target, problems)
             if surface is None:

@@ -1,4 +1,4 @@
-"""`pull`: fetch a project's documents anew, and compare its tools before anything is written."""
+"""`pull`: fetch a project's documents again, and compare its tools before anything is written."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PullResult(enum.StrEnum):
     SKIPPED = "skipped"  # no document has a recorded origin; the problems name them
     UNREACHABLE = "unreachable"
     OTHER_DOCUMENT = "other-document"  # `Pull.mismatches`: it seems to describe another API
-    REFUSED = "refused"  # the exit code and the problems say why
+    REFUSED = "refused"  # the exit code and the problems state why
 
 
 class Mismatch(Struct, frozen=True):
@@ -288,7 +288,7 @@ class _Run:
                 continue
             try:
                 old = identify(load(str(self._target / path), Problems()))
-            except RejectedError:  # no API description lies there that could be lost
+            except RejectedError:  # the old file is not an API description, so none is lost
                 continue
             new = identify(document)
             if not new.is_same_api(old):

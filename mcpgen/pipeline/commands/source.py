@@ -45,7 +45,7 @@ class SourceChange(Struct, frozen=True):
 
     report: Report
     name: str = ""
-    prepared: Prepared | None = None  # None where `report` says why nothing can be written
+    prepared: Prepared | None = None  # None if `report` states why nothing can be written
     before: tuple[bytes | None, bytes | None] = (None, None)  # the lock and the manifest
     settings_before: tuple[str, ...] = ()
 
@@ -211,7 +211,7 @@ class _Run(Struct, frozen=True):
                 if not key.startswith(f"{removed.root} ")
             },
         )
-        # Nobody else may have a document that was put here by hand.
+        # A document that the user put here by hand may exist nowhere else.
         kept = frozenset() if removed.source else frozenset(removed.sha256)
         edit = Edit(manifest, lock, kept=kept)
         change = self._change(entry.label, edit, self.problems)

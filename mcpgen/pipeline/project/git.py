@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 _TIMEOUT_SECONDS = 30
-# A hook is told of its repository by these; the one around a server is found without them.
+# These variables name a hook's repository; the one around a server is found without them.
 _OF_A_HOOK = ("GIT_COMMON_DIR", "GIT_DIR", "GIT_PREFIX", "GIT_WORK_TREE")
 
 
@@ -33,7 +33,7 @@ def find_commit(folder: Path, revision: str) -> str | None:
     if find_root(folder) is None:
         raise NoRepositoryError(f"{folder} lies in no git repository")
     _require_success(_git(folder, "rev-parse", "--git-dir"))
-    # `--end-of-options`: a revision that begins with a dash is none of git's own options.
+    # `--end-of-options`: a revision that begins with a dash is not an option of git.
     found = _git(
         folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
     )

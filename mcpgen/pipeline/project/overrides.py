@@ -38,7 +38,7 @@ def read_project_handlers(target: Path, problems: Problems) -> HandWritten:
     files = {
         path.relative_to(target).as_posix(): path.read_bytes()
         for path in target.glob("src/*/handlers/*.py")
-        if path.is_file()  # not a link to nowhere, by which an editor marks what it has open
+        if path.is_file()  # not a broken link, with which an editor marks an open file
     }
     return read_handlers(files, problems)
 

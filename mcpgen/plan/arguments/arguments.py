@@ -190,7 +190,7 @@ def _describe_same_data(first: MediaType, other: MediaType, types: Types) -> boo
     """Check whether two bodies differ in their media type only; `first` is the preferred one."""
     kinds = classify_body(first), classify_body(other)
     if kinds[0] not in STRUCTURED:
-        return False  # the media type says what a text, or a file, is
+        return False  # the media type defines the form of a text or a file
     if is_patch(first.media_type) and is_patch(other.media_type):
         return False
     if _has_files_by_encoding_only(other, types):

@@ -116,7 +116,7 @@ class _Finding:
                 is_certain=location == "header",
                 at=parameters[0].at,
                 schemes={scheme: entry},
-                # No parameter is called as the cookie is, so that the scheme is named as well.
+                # No parameter has the name of the cookie, so that the scheme is named as well.
                 security=({scheme: ()},) if location == "cookie" else (),
             )
 
@@ -438,7 +438,7 @@ def _find_token_destinations(
 ) -> Iterator[CredentialDestination]:
     if scheme.credential.from_ in ("header", "exchange"):
         return  # no token is requested at URLs of the document
-    # Discovery leads elsewhere at run time, so the contract has to state what is confirmed.
+    # Discovery leads to other origins at run time, so the contract has to state the confirmed ones.
     discovered = origin_of(scheme.openid_connect_url)
     keys: tuple[str, ...] = ("refreshUrl", "tokenUrl")
     if scheme.credential.from_ == "user":

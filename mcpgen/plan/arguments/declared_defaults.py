@@ -1,6 +1,6 @@
 """Defaults of required parameters and body members, applied by the server.
 
-OpenAPI gives the `default` of a required parameter no meaning. Documents use it for a value that
+In OpenAPI, the `default` of a required parameter has no meaning. Documents use it for a value that
 is the same in nearly every call (`api-version`), so the argument becomes optional and the server
 sends the default. An optional parameter is not affected: without it, the API applies its own.
 """
@@ -30,7 +30,7 @@ _OF_PLAIN_OBJECTS = frozenset(
 
 
 class DeclaredDefaults:
-    """Makes required arguments optional where the document declares a valid default."""
+    """Makes required arguments optional if the document declares a valid default."""
 
     def __init__(self, shapes: Shapes, problems: Problems) -> None:
         self._shapes = shapes

@@ -21,7 +21,7 @@ class Kind(enum.IntEnum):
     FORM = 2
     MULTIPART = 3
     LINES = 4  # a JSON value a line
-    XML = 5  # whose shape the document gives
+    XML = 5  # its shape is defined by the document
     TEXT = 6
     BINARY = 7
     UNSENDABLE = 8  # no media type, or `multipart/*`

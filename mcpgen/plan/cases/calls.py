@@ -290,7 +290,7 @@ class Calls:
             settings = {name: item for name, item in fixed.items() if item.setting}
             value = {**value, **{name: self.settings.value(it) for name, it in settings.items()}}
         if tool.flat_body is not None and not (value or tool.flat_body.required):
-            return  # no argument says that there is one
+            return  # no argument states that there is one
         media_type = _choose_from_range(chosen.media_type)
         if chosen is not tool.body[0] or media_type != chosen.media_type:
             call.arguments[names["content_type"]] = media_type

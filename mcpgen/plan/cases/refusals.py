@@ -404,7 +404,7 @@ class Refusals:
             entry: JsonObject = {"what": rule.describe(named), "arguments": call.arguments}
             if left_out := call.leave_out(tool, smallest):
                 entry["without"] = left_out
-            # The error of a choice tells of its closest alternative, which may be another one.
+            # The error of a choice is about its closest alternative, which may be another one.
             member = "" if rule.choice_at == "" else json_pointer(path[:1])
             yield rule.priority, {**entry, "says": member or _WHOLE_BODY}
 

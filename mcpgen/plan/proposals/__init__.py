@@ -1,1 +1,1 @@
-"""Entries of the manifest that the owner may want, from what the document indicates."""
+"""Proposed entries of the manifest, from indications in the document."""

@@ -50,7 +50,7 @@ class FindThenAct(Struct, frozen=True):
 class _Found(Struct, frozen=True):
     """Position of an identifier in the first step's response."""
 
-    items: str  # JSON Pointer of the list; None of a single thing
+    items: str  # JSON Pointer of the list; None for a single item
     member: str
     types: frozenset[str]
     others: frozenset[str]  # the members of an item, in lower case
@@ -179,7 +179,7 @@ class _Proposing:
         rest = [it for it in acts.arguments if it.name not in passed and _is_needed(it)]
         known = {it.name: finds for it in finds.arguments if it.name in given}
         if any(it.name in known and it.name == by for it in rest):
-            return None  # the same word for what is sought and for what is sent
+            return None  # the search and the request use the same word
         properties: JsonObject = {}
         definitions: JsonObject = {}
         for name, tool in [*known.items(), *((it.name, acts) for it in rest)]:

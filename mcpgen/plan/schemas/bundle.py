@@ -47,7 +47,7 @@ class Bundle(Struct, frozen=True):
     schemas: tuple[JsonObject, ...]
     definitions: JsonObject
     is_exact: bool
-    is_cut: bool  # whether parts were left out because of depth or size
+    is_cut: bool  # whether parts were omitted because of depth or size
     size: int = 0  # of all, in bytes
 
 

@@ -175,7 +175,7 @@ class InputProfile:
         others = extra if isinstance(extra, dict) else True
         for name, schema in sorted({**dict.fromkeys(required, others), **declared}.items()):
             if schema is False and name not in required:
-                is_exact &= extra is False  # it must be left out, which else is only checked
+                is_exact &= extra is False  # it must be omitted; otherwise only checked
                 continue
             child = build(schema)
             if name not in required and not self.keeps_null:

@@ -17,7 +17,7 @@ from mcpgen.jsonschema.types import (
     JsonValue,
 )
 
-_LEVELS = 3  # of members whose descriptions can stay if those further inside are left out
+_LEVELS = 3  # levels of members whose descriptions can stay without those further inside
 
 
 def find_single_uses(

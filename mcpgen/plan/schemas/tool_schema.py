@@ -119,7 +119,7 @@ class OutputSchema(Struct, frozen=True):
 
     schema: JsonObject
     result_key: str
-    is_cut: bool  # whether deeper parts of the response were left out
+    is_cut: bool  # whether deeper parts of the response were omitted
 
 
 _KnownObjects: TypeAlias = dict[int, tuple[Shape, dict[str, JsonSchema] | None]]

@@ -34,11 +34,11 @@ class IdentifierSource(Struct, frozen=True):
 
     argument: str  # "pet_id"
     wire_name: str  # in the API, and in bodies: "petId"
-    lists: tuple[str, ...]  # tools that list what it identifies
-    creators: tuple[str, ...]  # tools that create what it identifies
+    lists: tuple[str, ...]  # tools that list the identified items
+    creators: tuple[str, ...]  # tools that create the identified items
     member: str  # of a listed or created item: "id"; "" if unknown
     users: frozenset[str]  # tools that take it
-    is_ambiguous: bool = False  # the same name stands for something else in other tools
+    is_ambiguous: bool = False  # the same name means something else in other tools
     is_in_bodies: bool = False  # some tool takes it as a member of its body
 
 

@@ -31,7 +31,7 @@ class _Rule(Struct, frozen=True):
     deed: Deed | None  # of the evidence; None for any
     hints: Mapping[str, bool]
     effect: str = ""  # as in the keys of the manifest
-    why: str = ""  # the evidence, where it is neither a verb nor the method
+    why: str = ""  # the evidence, if it is neither a verb nor the method
 
 
 _ALL = ("safe", "put", "delete", "other")

@@ -25,7 +25,7 @@ _SCOPED = "x-speakeasy-mcp"
 _ANNOTATIONS = "x-mcp-annotations"
 _PROMPTS = "x-mcp-prompts"
 _TEXTS = ("name", "title", "description")
-_CAUTIOUS: Mapping[str, tuple[str, bool]] = {  # what a document may say of its operations
+_CAUTIOUS: Mapping[str, tuple[str, bool]] = {  # the values that a document may state
     "readOnlyHint": ("read_only", False),
     "destructiveHint": ("destructive", True),
     "idempotentHint": ("idempotent", False),

@@ -48,7 +48,7 @@ class _Candidate(Struct, frozen=True):
     tool: ToolPlan
     argument: Argument
     rank: tuple[bool, ...]  # the lowest is the best
-    is_size: bool  # it says how many items a page has
+    is_size: bool  # it is the number of items of a page
 
 
 class _Choosing:

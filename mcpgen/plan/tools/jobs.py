@@ -1,8 +1,8 @@
-"""Jobs: operations whose work goes on after the response, which calls can await as tasks.
+"""Jobs: operations whose work continues after the response, which calls can await as tasks.
 
-The manifest describes a job with `poll`. Without that, an operation is one if its document says so:
-it answers 202, a link or the header `Location` of that response leads to an operation that reads
-the state, and the state is an enum whose values tell which of them are final.
+The manifest describes a job with `poll`. Without that, an operation is one if the document shows
+it: it answers 202, a link or the header `Location` of that response leads to an operation that
+reads the state, and the state is an enum whose values show which of them are final.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class JobPlanning:
             try:
                 call = self._plan_call(tool, poll, target.key, "operation")
             except OperationRefusedError:
-                continue  # the link does not give all that the operation needs
+                continue  # the link does not supply all that the operation needs
             return (JobPlan(call, until, values, _INTERVAL_SECONDS),)
         return tuple(self._find_by_location(tool)) if _has_location(tool.operation) else ()
 

@@ -20,7 +20,7 @@ CONTINUATION: Final = "continue_from"
 FIELDS: Final = "fields"
 _MANY_MEMBERS: Final = 20  # of a result, from which a caller can select some
 _SELECTORS = frozenset({"field", "fieldmask", "includefields", "onlyfields", "select"})
-"""Beside `fields`, names of parameters by which an API itself selects members, without `_`."""
+"""Names of parameters, besides `fields` and without `_`, by which an API itself selects members."""
 
 
 def describe_pages(pages: Pagination) -> Mapping[str, JsonObject]:

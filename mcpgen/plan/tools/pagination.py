@@ -53,7 +53,7 @@ _VERBS: Final = frozenset({"all", "find", "get", "list", "lookup", "query", "sea
 _BODY_HOLDERS: Final = frozenset({"options", "pageoptions", "pagerequest", "pagingoptions"})
 """Members of bodies whose objects select the page, in addition to those of responses."""
 
-_LAST_IDS: Final = {"after": "lastid"}  # cursors only where `has_more` is beside them
+_LAST_IDS: Final = {"after": "lastid"}  # cursors only if there is a `has_more`
 _LAST_ITEMS: Final = frozenset({"startingafter"})  # parameters that take the `id` of the last item
 _POSITIONS: Final = frozenset(
     {*CURSORS, *_LAST_IDS, *_LAST_ITEMS, "offset", "page", "pagenumber", "skip"}

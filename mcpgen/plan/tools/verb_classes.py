@@ -11,9 +11,9 @@ class Deed(enum.IntEnum):
     """Effect of a call, in ascending order of danger."""
 
     LOOK = 0  # nothing changes
-    ADD = 1  # something is created, sent or attached; what was there stays as it was
-    CHANGE = 2  # something that was there is overwritten, or is in another state afterwards
-    END = 3  # something that was there is gone
+    ADD = 1  # something is created, sent or attached; existing things stay as they are
+    CHANGE = 2  # something existing is overwritten, or is in another state afterwards
+    END = 3  # something existing is gone
 
 
 _VERBS = {

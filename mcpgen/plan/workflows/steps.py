@@ -115,7 +115,7 @@ class WorkflowSteps:
             None if when is None else self._values.resolve_condition(when.condition, when.tokens)
         )
         arguments = self._step_arguments(step, tool, items)
-        # Before the step is known: what its schema tells of is a success, and this is about errors.
+        # Before the step is known: its schema describes a success, and this is about errors.
         on_failure = tuple(self._plan_action(action, step) for action in step.on_failure)
         self._check_retries(step, tool)
         self._values.add(step, tool)
