@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class ConfigurationError(Exception):
     """A configuration with which the server cannot start or a call cannot be sent.
 
-    The message says what to set. `setting` is the missing or invalid environment variable, or "".
+    The message states what to set. `setting` is the missing or invalid environment variable, or "".
     """
 
     def __init__(self, message: str, *, setting: str = "") -> None:

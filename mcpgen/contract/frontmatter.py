@@ -1,8 +1,8 @@
 """Front matter of a `SKILL.md`, in the part of YAML that every parser reads alike.
 
-A host compares the front matter of a skill with the JSON that a server gives of it, field by field
+A host compares the front matter of a skill with the JSON that the server sends, field by field
 (MCP Skills extension, "Frontmatter Verification"). YAML 1.1 and 1.2 disagree about many plain
-scalars: `yes`, `1.0`, `2026-01-02`. Those are rejected, and a quoted text is what they need.
+scalars: `yes`, `1.0`, `2026-01-02`. Those are rejected, and must be quoted.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ _PREFIXES_OF_OTHERS: Final = (
 def is_caller_header(name: str) -> bool:
     """Return whether a header of MCP requests can carry a caller's credential for the API.
 
-    Headers that HTTP, MCP, browsers or proxies give a meaning cannot.
+    Headers that HTTP, MCP, browsers or proxies interpret cannot.
     """
     lower = name.lower()
     is_taken = lower in _OF_EVERY_REQUEST or lower.startswith(_PREFIXES_OF_OTHERS)

@@ -148,7 +148,7 @@ class RequestNeeds:
         security: Sequence[Mapping[str, Any]] = request.get("security", ())
         credentials = self._list_credentials(security)
         usable = frozenset(setting for way in credentials for setting in way)
-        # `{}` allows a call without credentials, and `()` is one that the caller brings.
+        # `{}` allows a call without credentials, and `()` a call with credentials of the caller.
         if security and all(security) and () not in credentials:
             needs.append(credentials)
         needs += [((setting,),) for setting in request.get("needs_settings", ())]

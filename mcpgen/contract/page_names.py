@@ -63,7 +63,7 @@ HOLDERS = frozenset(
     | {"resultinfo"}
 )
 """Members whose objects state how a list continues."""
-MORE = "hasmore"  # a member that says whether another page follows
+MORE = "hasmore"  # a member that states whether another page follows
 SIZES = frozenset({"limit", "pagesize", "perpage"})
 """Parameters for the number of items of a page; a page with fewer is the last."""
 LIMITS = SIZES | frozenset(
@@ -115,7 +115,7 @@ def fold(name: str) -> str:
 
 
 def find_described_first(description: str) -> int | None:
-    """Return the number that a description gives to the first page or item; None if unclear."""
+    """Return the number of the first page or item in a description; None if unclear."""
     found = [number for number, words in _FIRSTS.items() if words.search(description)]
     return found[0] if len(found) == 1 else None
 

@@ -101,7 +101,7 @@ class AsgiApplication:
                         allowed_origins=access.allowed_origins,
                         env_prefix=prefix,
                     ),
-                    # Nobody tells the server's address, so PUBLIC_URL is its only name.
+                    # The server's address is unknown here, so PUBLIC_URL is its only name.
                     authorization=load_authorization(package, is_local=False),
                     has_sessions=self._has_sessions,
                     with_sse=self._with_sse,

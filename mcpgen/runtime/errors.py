@@ -70,7 +70,7 @@ class CallRefusedError(ToolError):
 class StoreUnavailableError(ToolError):
     """The state store cannot be reached, does not answer, or is full.
 
-    The operation may have happened. The message says why, and shows no credential.
+    The operation may have happened. The message states why, and contains no credential.
     """
 
 

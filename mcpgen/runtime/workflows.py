@@ -272,7 +272,7 @@ class Workflow:
                 raise
             except ClientCannotError as error:
                 if not self._effects:
-                    raise  # nothing took effect, so the client is told in its revision's way
+                    raise  # nothing took effect, so the client is informed as usual
                 raise self._make_failure(step, str(error)) from error
             except (ToolError, ConfigurationError) as error:
                 attempt = _Attempt.from_error(tool, error)
@@ -290,7 +290,7 @@ class Workflow:
 
     def _report_progress(self, step: str, repeats: int = 0, more: str = "") -> None:
         at, total = self._steps.index(step), len(self._steps)
-        part = repeats / (repeats + 1)  # each report tells of more than the one before
+        part = repeats / (repeats + 1)  # each report shows more than the one before
         self._ctx.report_progress(at + part, total, f"step {at + 1} of {total}: {step}{more}")
 
     def _make_failure(self, step: str, why: str, times: int = 1) -> ToolError:

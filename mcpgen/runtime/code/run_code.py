@@ -321,7 +321,7 @@ class _Run:
         return registry.may_ask(registry.find(self._mode.stubs.functions[call.function]))
 
     async def _make_call(self, call: Call, number: int) -> Outcome:
-        """Make a call as if the client had made it; return what the code gets.
+        """Make a call as if the client had made it; return the value for the code.
 
         Raises:
             _RunStoppedError, ClientCannotError, ProtocolError: the run ends.

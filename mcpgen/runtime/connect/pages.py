@@ -240,7 +240,7 @@ class ConnectPages:
         await self._store_flow(link.scheme, authorization, content)
         host = urlsplit(authorization.url).netloc
         # A page and not a redirect: `form-action` applies to every redirect after a form, and
-        # authorization servers redirect to hosts that nobody knows here.
+        # authorization servers redirect to hosts that are unknown here.
         return self._render(
             f"Opening {host}",
             html.join(

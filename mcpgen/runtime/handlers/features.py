@@ -421,7 +421,7 @@ class Features:
         try:
             return tool.check_result(_make_tool_result(await tool.run(context, **keywords), tool))
         except ClientCannotError:
-            raise  # the client is told in its revision's way
+            raise  # the client is informed in the way of its revision
         except ToolError as error:
             from mcpgen.runtime.tools.results import make_error_result  # with the hot path
 

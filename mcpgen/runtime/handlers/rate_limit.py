@@ -65,7 +65,7 @@ class RateLimiter:
 
     async def _add(self, caller: str, period: int) -> int:
         if self.store is not None:
-            # Keys have no control characters, and no names of people.
+            # Keys have no control characters, and do not name users.
             key = f"rate:1:{sha256(caller.encode()).hexdigest()[:32]}:{period}"
             try:
                 return await self.store.count(key, self._rate.seconds)

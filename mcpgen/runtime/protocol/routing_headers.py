@@ -55,7 +55,7 @@ class RoutingHeaders:
     def __init__(self, headers: Headers) -> None:
         self._headers = headers
         self._values = dict(headers)
-        self._agreed: tuple[str, str, str] | None = None  # what was last held against them
+        self._agreed: tuple[str, str, str] | None = None  # last compared with the headers
 
     @property
     def version(self) -> str | None:

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-MAX_OPEN_ELICITATIONS: Final = 32  # at URLs; the oldest is forgotten, and its end not told
+MAX_OPEN_ELICITATIONS: Final = 32  # at URLs; the oldest is forgotten, and its end not reported
 
 
 class LegacySession:

@@ -57,7 +57,7 @@ class UnconfirmedOrigin:
 
 @dataclass(frozen=True, slots=True)
 class CallersObstacle:
-    """Tools that no caller can use; `reason` says why callers cannot provide their credentials."""
+    """Tools that no caller can use; `reason` states why their credentials cannot be provided."""
 
     reason: str
     tools: tuple[str, ...]

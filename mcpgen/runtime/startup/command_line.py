@@ -224,6 +224,6 @@ def _limit(parse: Callable[..., float], name: str) -> Callable[[str], float]:
 
 
 def _find_default(package: ServerPackage, name: str) -> str:
-    """Return what `--help` says of an option that has a setting: its name and default."""
+    """Return the text of `--help` about an option that has a setting: its name and default."""
     default = package.contract.get("limits", {}).get(BY_NAME[name].limit, BY_NAME[name].default)
     return f"{package.contract.get('env_prefix', '')}{name}, else {default}"

@@ -1,4 +1,4 @@
-"""Settings of the HTTP server that say who may use it."""
+"""Settings of the HTTP server about the clients that may use it."""
 
 from __future__ import annotations
 

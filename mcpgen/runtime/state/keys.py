@@ -26,7 +26,7 @@ def check_shared_keys(
 ) -> str:
     """Return a notice for the operator about the keys of request state, or "".
 
-    `is_shared` says that several processes serve the same clients.
+    `is_shared`: several processes serve the same clients.
 
     Raises:
         ConfigurationError: they do, and have no common keys.

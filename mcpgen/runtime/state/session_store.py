@@ -26,7 +26,7 @@ class StoredSession:
     """A stored legacy session, with the events of its streams."""
 
     id: str
-    principal: str  # who opened it; "" where nobody is authenticated
+    principal: str  # the caller who opened it; "" without authentication
     state: LegacySession
     client: str  # key of the client that opened it
     last_used: float  # of the caller's clock, in seconds

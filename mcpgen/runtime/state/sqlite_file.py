@@ -53,7 +53,7 @@ def open_file(path: str, *, max_bytes: int = MAX_BYTES) -> sqlite3.Connection:
     """Open the database, for any thread; create it with mode 600 if it does not exist.
 
     Raises:
-        ConfigurationError: it cannot be used; the message says why.
+        ConfigurationError: it cannot be used; the message states why.
     """
     _check_file_system(path)
     try:

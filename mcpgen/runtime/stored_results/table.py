@@ -96,7 +96,7 @@ class ResultTable:
         return (record, content) if self._clock() < record.expires_at else None
 
     async def _enter(self, new: _Entry) -> list[str]:
-        """Add a result to the index; return the handles of those that give way to it."""
+        """Add a result to the index; return the handles of those that are removed for it."""
         seconds = self.ttl_seconds + _GRACE_SECONDS
         for _ in range(_MAX_TRIES):
             stored = await self._store.get(_INDEX)

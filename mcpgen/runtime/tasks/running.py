@@ -125,7 +125,7 @@ class RunningTask(Task):
         return {key: record.answers[unique] for unique, key in keys.items()}
 
     def notice(self, record: TaskRecord) -> None:
-        """Take note of a change that a client made: an answer or a cancellation."""
+        """Process a change that a client made: an answer or a cancellation."""
         self._is_changed.set()
         if record.is_cancel_requested and not self.is_cancelled:
             self.is_cancelled = True

@@ -308,7 +308,7 @@ class TaskService:
             self._running[changed.id].notice(changed)
 
     async def _cancel(self, record: TaskRecord, access: Access | None) -> None:
-        """Store that the client wants a task cancelled; its owner does that."""
+        """Store that the client requested the cancellation of a task; its owner cancels it."""
 
         def request_cancellation(record: TaskRecord) -> TaskRecord | None:
             if not record.is_active or record.is_cancel_requested:
@@ -487,7 +487,7 @@ class TaskService:
             following.cancel()
 
     async def _follow(self, table: TaskTable) -> None:
-        """Take note of changes that other processes make."""
+        """Process changes that other processes make."""
         while True:
             self._begin(self._look_again(table))  # for what was changed before
             try:
@@ -546,7 +546,7 @@ def _do_nothing() -> None:
 
 
 def _hash_principal(principal: str) -> str:
-    """Return the name under which tasks of a principal are stored: keys have no names of people."""
+    """Return the name under which tasks of a principal are stored: keys do not name users."""
     return sha256(principal.encode()).hexdigest()[:32] if principal else ""
 
 

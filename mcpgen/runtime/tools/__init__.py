@@ -1,1 +1,1 @@
-"""Tools: their contracts, their calls, and what becomes of their results."""
+"""Tools: their contracts, their calls, and the processing of their results."""

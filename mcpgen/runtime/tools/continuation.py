@@ -47,7 +47,7 @@ class Rest(Struct):
     is_replaced: bool = False  # hooks may change what the API sent, so that its pages are unknown
     is_projected: bool = False  # the part of the result that shows how to continue may be omitted
     place: Place = ()  # the start of the result, as `open` found it
-    value: Any = None  # what is selected of the value, before it is cut
+    value: Any = None  # the selected part of the value, before it is cut
     called_as: str = ""  # the merged tool by which the client called `tool`; "" for none
     selection: JsonObject = {}  # the argument with which it selected `tool`
 
@@ -166,7 +166,7 @@ class Rest(Struct):
             is_whole = index == 0 and not inside
             return self._make_call(moved, () if is_whole else (*listed, index, *inside))
         if self.is_replaced:
-            return None  # what is skipped are items as the API sends them
+            return None  # skipped items are items in the form of the API
         return self._make_call(arguments, (*listed, index, *inside))
 
     def _make_call(self, arguments: JsonObject, place: Place) -> JsonObject | None:

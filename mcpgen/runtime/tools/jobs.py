@@ -130,7 +130,7 @@ class TaskPolicy(Struct, frozen=True):
             headers = () if response is None else response.headers
             found = ((it, it.find(inputs, body, headers)) for it in self.jobs)
             job, arguments = next((it for it in found if it[1] is not None), (None, None))
-            if job is None or _is_final(job, body):  # or the response does not say which job it is
+            if job is None or _is_final(job, body):  # or the response does not identify the job
                 return value
             cancel = None if self.cancel is None else self.cancel.evaluate(inputs, body, headers)
             seconds = _read_interval(headers, job.interval_seconds)

@@ -314,7 +314,7 @@ class ToolRegistry:
     async def _ask_to_connect(
         self, needed: ConnectionNeededError, context: Context, name: str
     ) -> ToolResult:
-        """Ask the user to connect an account, or say in the result how to."""
+        """Ask the user to connect an account, or explain in the result how to."""
         try:
             if self.connector is not None:
                 await self.connector.ask(needed, context)

@@ -47,7 +47,7 @@ class Polling(Struct, frozen=True):
         """
         begun, failures = environment.clock(), 0
         while True:
-            ctx.api.notes = ()  # what was said of an earlier answer
+            ctx.api.notes = ()  # notes about an earlier answer
             try:
                 value = await handler(ctx, **keywords)
             except ToolError as error:

@@ -94,7 +94,7 @@ class ToolSearch:
 
     @cached_property
     def _index(self) -> ToolIndex:
-        from mcpgen.search.index import ToolIndex  # not before somebody searches
+        from mcpgen.search.index import ToolIndex  # not before the first search
 
         return ToolIndex.from_lines(self._read_index())
 

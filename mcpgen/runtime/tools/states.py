@@ -1,4 +1,4 @@
-"""States of jobs: members of responses that tell how far the API is."""
+"""States of jobs: members of responses that show the progress of the API."""
 
 from __future__ import annotations
 

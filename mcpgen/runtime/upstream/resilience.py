@@ -14,7 +14,7 @@ from mcpgen.runtime.upstream.errors import OverloadedError, UpstreamError
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, Sender
 from mcpgen.text.hosts import origin_of
 
-MAX_CALLERS = 1000  # that an open circuit breaker tells apart
+MAX_CALLERS = 1000  # that an open circuit breaker distinguishes
 
 
 class Admission(Struct, frozen=True):

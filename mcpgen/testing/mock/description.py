@@ -1,6 +1,6 @@
 """The API as the mock sees it: `tests/generated/upstream.json`, converted to small types.
 
-It contains what the document says, and nothing of what a tool does with it.
+It contains the contents of the document, and nothing about the use of it by tools.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _CLOSED_AT_ONCE: Final = (
 PARSING_SECONDS: Final = 0.005  # per turn of the event loop, for sliced input
 
 IDLE: Final = 0  # between requests, or within an incomplete one
-STREAMING: Final = 1  # a response has begun, and its events may follow
+STREAMING: Final = 1  # a response has started, and its events may follow
 CALLING: Final = 2  # a request is being answered
 
 

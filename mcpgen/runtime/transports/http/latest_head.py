@@ -15,7 +15,7 @@ from mcpgen.runtime.transports.http.request_head import (
     parse_request,
 )
 
-MAX_BYTES: Final = 2048  # of a head that is kept
+MAX_BYTES: Final = 2048  # of a head that is stored
 
 
 class LatestHead:

@@ -246,7 +246,7 @@ class SharedLegacySessions(SessionEndpoint[SharedLiveSession]):
         try:
             await self._follow_log(tail)
         finally:
-            tail.finish()  # whatever happens, no client waits for a stream that nobody reads
+            tail.finish()  # in any case, no client waits for a stream that is not read
 
     async def _follow_log(self, tail: TailStream) -> None:
         missing_since: float | None = None  # no sign of life of the producer

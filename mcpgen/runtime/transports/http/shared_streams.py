@@ -169,7 +169,7 @@ class TailStream(ReplyStream):
         self.stream_id = stream_id
         self.position = position  # number of the last event that was sent
         self.is_numbered = is_numbered  # events have ids
-        self.primes = primes  # the client is told where to resume before the first event
+        self.primes = primes  # the first event tells the client where to resume
         self.changed = asyncio.Event()  # the log may have more
 
     def send(self, number: int, entry: LogEntry) -> None:

@@ -106,7 +106,7 @@ class StreamableHttp:
         shared = dispatcher.store
         self.check_store = None if shared is None else shared.check
         """Raises an exception while a store that the server requires is unavailable."""
-        if authorization is not None:  # lists are for whoever has a token, not for a shared cache
+        if authorization is not None:  # lists are for holders of a token, not for a shared cache
             definition = definition.replace(cache_scope="private")
         self._definition = definition
         self._dispatcher = dispatcher

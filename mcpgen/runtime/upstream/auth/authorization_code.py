@@ -312,7 +312,7 @@ def read_code(authorization: Authorization, parameters: Mapping[str, str]) -> st
     """
     if not hmac.compare_digest(parameters.get("state", "").encode(), authorization.state.encode()):
         raise CallbackError("The redirect does not belong to this request.")
-    # The issuer is checked before anything else that the redirect says (RFC 9207, section 2.4).
+    # The issuer is checked before any other parameter of the redirect (RFC 9207, section 2.4).
     issuer = parameters.get("iss")
     if authorization.issuer and issuer not in (None, authorization.issuer):
         raise CallbackError("The redirect comes from another authorization server.")

@@ -165,7 +165,7 @@ class OAuth2Scheme:
             private_addresses_setting=self._base_urls.private_addresses_setting_of(url),
         )
         grant = await request_token(send, request, variables=self.variables)
-        # Some issuers give a new refresh token each time, and then only that one is good.
+        # Some issuers return a new refresh token each time, and then only that one is valid.
         if self._refresh_token and grant.refresh_token:
             self._refresh_token = grant.refresh_token
         self._tokens[scope] = (grant.access_token, grant.compute_renewal(self._clock()))

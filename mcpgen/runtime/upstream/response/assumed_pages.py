@@ -1,4 +1,4 @@
-"""Pages of lists that the document describes only in part: what their responses say of them."""
+"""Pages of lists that the document describes only in part, detected from their responses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mcpgen.runtime.upstream.response.next_page import (
     read_number,
 )
 
-_DEPTH: Final = 2  # of objects around a list, or around what says how it goes on
+_DEPTH: Final = 2  # of objects around a list, or around the members that state how it continues
 _LAST_RANK: Final = 5  # of a URL, after all members for the cursor itself
 _MORE: Final = frozenset({"hasmore", "hasnext", "hasnextpage", "more", "moreavailable"})
 _LAST_ITEMS: Final = frozenset({"after", "startingafter"})  # these often take the last `id`
@@ -62,7 +62,7 @@ def find_step(
 ) -> tuple[Step | None, bool]:
     """Return the step to the next page, and whether the response shows that there is none.
 
-    What the response says decides. Otherwise, pages and items are counted up to an empty page.
+    The response decides. Otherwise, pages and items are counted up to an empty page.
     """
     if not rule.body:  # a URL is not for a request with a body
         if step := follow_link(response):
@@ -118,7 +118,7 @@ def _count_on(
 def _iterate_members(
     value: Any, path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the members of a response and of the objects that say how lists go on."""
+    """Yield the members of a response and of the objects that state how lists continue."""
     if not isinstance(value, dict):
         return
     for name, member in value.items():

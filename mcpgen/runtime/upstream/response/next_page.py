@@ -1,4 +1,4 @@
-"""The next page of a list: what a response says of it, by the contract of a tool."""
+"""The next page of a list, found in a response by the contract of a tool."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PaginationRule(Struct, frozen=True):
         return (*self.within, self.items) if self.items else ()
 
     def find_siblings(self, query: Mapping[str, Any], body: Any) -> Mapping[str, Any]:
-        """Return what a request sends beside `parameter`, by wire name."""
+        """Return the values that a request sends besides `parameter`, by wire name."""
         if not self.body:
             return query
         holder = get_member(body, self.body[:-1])

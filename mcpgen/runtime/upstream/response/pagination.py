@@ -158,7 +158,7 @@ class Paging(Struct):
         return found if isinstance(found, list) else []
 
     def _count_skipped_items(self) -> int:
-        """Return the number of items before those that the caller wants."""
+        """Return the number of items before those that the caller requests."""
         inside = self.wanted[len(self.place) :]
         if not inside or self.wanted[: len(self.place)] != self.place:
             return 0
