@@ -121,7 +121,7 @@ class SchemaGraph:
         self._targets: set[Subschema] = set()  # of references
         self._positions: dict[Subschema, int] = {}  # on the path of the walk
         self._done: set[Subschema] = set()
-        self._regions: dict[Subschema, _Region] = {}  # by what they begin with
+        self._regions: dict[Subschema, _Region] = {}  # by their first subschema
         self.endless: set[Subschema] = set()
 
     def add(self, schema: Any) -> tuple[Subschema, list[Subschema]]:

@@ -27,7 +27,7 @@ Which: TypeAlias = Literal["example", "smallest", "largest"]
 MAX_SAMPLE_BYTES = 1024 * 1024
 _MAX_DEPTH = 40
 _MAX_ITEMS = 1000
-_NODES_IN_FULL = 400  # after so many values, optional ones are left out
+_NODES_IN_FULL = 400  # after so many values, optional ones are omitted
 _MAX_NODES = 20_000
 _EXEMPLARY_SEED = "sample"
 _MAX_STEPS = 30_000  # of one sample: values and combinations of branches that were tried
@@ -139,7 +139,7 @@ class Samples:
     ) -> None:
         whole = schemas if isinstance(schemas, Schemas) else Schemas(schemas)
         self._direction = Direction(whole, direction)
-        # Both by identity; the first keeps what was asked for, so that no other takes its place.
+        # Both by identity; the first stores the schema, so that no other gets its identity.
         self._read: dict[int, tuple[JsonSchema, JsonSchema]] = {}
         self._checkers: dict[int, Callable[[JsonValue], bool]] = {}
         self._made: dict[_Wanted, JsonValue] = {}

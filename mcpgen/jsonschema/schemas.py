@@ -12,7 +12,7 @@ from mcpgen.jsonschema.references import definition_name, iterate_references
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 _MAX_STEPS = 200_000  # of one evaluation: 15 ms, and thousands may be made for one document
-_MAX_COMPILED_BYTES = 4_000_000  # of JSON in compiled schemas that are kept: about 50 MB
+_MAX_COMPILED_BYTES = 4_000_000  # JSON of the compiled schemas in the cache: about 50 MB
 _BACKTRACKS = 1_000  # in one string
 _MAX_VISITS = 300_000  # to compute the costs of all evaluations of one schema: about a second
 _spelled = msgspec.json.Encoder(order="sorted").encode
@@ -133,7 +133,7 @@ class Schemas:
         self._validators: dict[bytes, _BoundedValidator] = {}
         self._compiled = _CompiledSchemas(self.closure)
         self._costs: SchemaCosts | None = None
-        self._references: dict[str, tuple[str, ...]] = {}  # by the name of the schema they stand in
+        self._references: dict[str, tuple[str, ...]] = {}  # by the schema that contains them
 
     def target(self, reference: str) -> JsonSchema:
         """Return the target of a `$ref`.

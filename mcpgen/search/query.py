@@ -114,7 +114,7 @@ _QUOTED = re.compile(  # also addresses, and identifiers: "cus_9s6XKzkN", "Q1XY"
 )
 _NUMBER = re.compile(r"\b\d{2,}")
 _NAME = 0.2  # weight of a word of a name
-_LIGHT = 0.4  # weight of a word that says little about a topic
+_LIGHT = 0.4  # weight of a word that hardly indicates a topic
 _LONGEST_PHRASE = 4
 _NAMED = re.compile(r'([A-Za-z]+)\s+(?:#?\d[\w.-]*|"[^"]*"|[A-Za-z0-9]+_[A-Za-z0-9_]+)')
 
@@ -146,7 +146,7 @@ class Query:
     singulars: frozenset[str]  # stems of the other words
     named: frozenset[str]  # stems of nouns followed by a name or a number: "run 88", "team "sre""
     effects: frozenset[str]  # the effects that a fitting tool may have: READ, CHANGE, REMOVE
-    is_command: bool  # a verb, a question word or a statement says so
+    is_command: bool  # a verb, a question word or a statement shows this
     has_name: bool  # it contains a name, a number or a quoted value
     has_slashed_name: bool  # "acme/web"
     is_own: bool  # it is about the caller: "my", "me"
