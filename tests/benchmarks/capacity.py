@@ -77,7 +77,7 @@ def _count_megabytes(root: Path) -> float:
 
 @dataclass(frozen=True)
 class Point:
-    """What replicas took for requests at a steady rate."""
+    """Cost of replicas for requests at a steady rate."""
 
     label: str
     requests: int

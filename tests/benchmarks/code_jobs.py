@@ -16,7 +16,7 @@ Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 @dataclass(frozen=True)
 class Job:
-    """One job; `queries` are what the agent searches for, and `tools` what it then describes."""
+    """One job; `queries` are the agent's searches, and `tools` the tools that it then describes."""
 
     server: str
     goal: str

@@ -1,6 +1,6 @@
-"""What a server keeps of what is over: memory after many calls, and for each quiet session.
+"""Memory that a server keeps after many calls, and for each quiet session.
 
-Both are held against a bound and not against a peer: of the candidate "bound" they give it.
+Both are compared with a bound and not with a peer: of the candidate "bound", they report it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def call_many(process, batch: bytes, count: int) -> None:  # type: ignore[no-unt
 
 
 def session_size(candidate: Candidate) -> dict[str, float]:
-    """Kilobytes for each of 10,000 legacy sessions that are open and say nothing."""
+    """Measure the kilobytes for each of 10,000 legacy sessions that are open and idle."""
     if candidate.name == "bound":
         return {"kb": SESSION_KB}
     with http_server(candidate, 1) as (pid, port):
@@ -92,7 +92,7 @@ def post(port: int, message: Mapping[str, object], more: str = "") -> bytes:
 
 
 async def read_head(reader: asyncio.StreamReader) -> tuple[int, str]:
-    """Read one response; gives its status, and the id of the session that it opens or ""."""
+    """Read one response; return its status, and the id of the session that it opens, or ""."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     lines = (line.split(": ", 1) for line in head.strip().split("\r\n")[1:])
     fields = {name.lower(): value for name, value in lines}

@@ -42,7 +42,7 @@ OPERATIONS_A_TAG = 50
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one run took."""
+    """Cost of one run."""
 
     seconds: float
     cpu_seconds: float
@@ -231,7 +231,7 @@ def _import(modules: str, cache: Path) -> float:
 
 
 def validator(folder: Path) -> list[dict[str, object]]:
-    """openapi-spec-validator beside the other work, against before it: the median of each."""
+    """Measure openapi-spec-validator beside the other work and before it: the median of each."""
     rows = []
     for count in VALIDATED_SIZES:
         document = folder / f"validated-{count}.json"

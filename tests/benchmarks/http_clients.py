@@ -37,7 +37,7 @@ Get = Callable[[str], Awaitable[bytes]]
 
 
 class Api:
-    """A server on a thread of its own. Paths decide what it answers; it counts requests."""
+    """A server on a thread of its own. Paths select its responses; it counts requests."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -156,7 +156,7 @@ CLIENTS: dict[str, Any] = {
 
 
 async def stale_response(client: Any, api: Api) -> str:
-    """Describe what becomes of a response that comes while the connection is idle."""
+    """Describe how a response is handled that arrives while the connection is idle."""
     async with client() as get:
         await get(f"{api.url}unsolicited")
         await asyncio.sleep(0.1)

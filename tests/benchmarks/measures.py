@@ -1,4 +1,4 @@
-"""What is measured of a server, each as CPU of the server alone."""
+"""Measurements of a server, each as CPU time of the server alone."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _SERVER = Path(__file__).parent / "servers" / "own.py"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run took; `megabytes` are those after each part."""
+    """Result of a run; `megabytes` are those after each part."""
 
     transport: str
     calls: int

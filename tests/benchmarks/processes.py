@@ -1,4 +1,4 @@
-"""Servers as processes, and what the kernel says they cost."""
+"""Servers as processes, and their costs as the kernel reports them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def resident_megabytes(pid: int) -> float:
 
 
 def pin(pid: int, core: int) -> None:
-    """Keep server and driver on cores of their own, where there are two."""
+    """Keep server and driver on cores of their own, if there are two."""
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) > 1:
         os.sched_setaffinity(pid, {cores[core % len(cores)]})

@@ -45,7 +45,7 @@ class Goal:
 
 
 def goals() -> list[Goal]:
-    """Every figure that the README states."""
+    """Return all figures that the README states."""
     thousand = "1,000 tools"
     in_flight = "tools/call, 64 in flight"
     numbered = "HTTP tools/call, 16 connections, no head repeats"
@@ -166,7 +166,7 @@ def compare(goal: Goal, own: Candidate, peer: Candidate, rounds: int) -> dict[st
 
 
 def as_fraction(ratio: float) -> str:
-    """A ratio as people read it: 1/27 or 1.3x."""
+    """Format a ratio for readers: 1/27 or 1.3x."""
     return f"1/{1 / ratio:.0f}" if ratio < 0.75 else f"{ratio:.2f}x"
 
 

@@ -23,7 +23,7 @@ FIFTY = ("bots", "contacts", "conversations", "reports", "tags")
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A server, what is done with its tests, and how long that may take."""
+    """A server, the run of its tests, and its time limit."""
 
     label: str
     document: Path
@@ -52,7 +52,7 @@ MEASURES = (
 
 
 def measured(folder: Path) -> Iterator[tuple[Measure, Cost]]:
-    """Give what each takes."""
+    """Yield each measure with its cost."""
     for number, measure in enumerate(MEASURES):
         if not measure.document.exists():
             print(f"left out: {measure.label}; no document (make peers)", file=sys.stderr)

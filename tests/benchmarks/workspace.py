@@ -116,7 +116,7 @@ def side_by_side(bench: Bench) -> Iterator[dict[str, object]]:
 
 
 def row(label: str, unit: str, found: list[float], goal: float | None = None) -> dict[str, object]:
-    """Give a line of the table: the median, and the goal where there is one."""
+    """Return a line of the table: the median, and the goal if there is one."""
     median = statistics.median(found)
     reached = "" if goal is None else "reached" if median <= goal else "missed"
     return {"measure": label, "unit": unit, "median": median, "goal": goal, "reached": reached}

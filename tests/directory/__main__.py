@@ -52,7 +52,7 @@ def examine_all(
 def describe_extent(
     in_order: Sequence[str], done: Container[str], things: str = "documents"
 ) -> str:
-    """Say how many things, in their random order, have a result: all, a sample, or some."""
+    """Describe how many documents, in their random order, have a result: all, a sample, or some."""
     count = sum(each in done for each in in_order)
     total = f"{count:,} of {len(in_order):,} {things}"
     if count == len(in_order):

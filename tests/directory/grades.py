@@ -93,7 +93,7 @@ def make_table(steps: Sequence[GradedStep]) -> str:
 
 
 def format_step(step: GradedStep) -> str:
-    """Return the changes of a step, by tool, for a person to read."""
+    """Return the changes of a step, by tool, for a human reader."""
     by_tool: dict[str, list[str]] = {}
     for each in step.ours:
         line = f"ours   {each['level']:<8} {each['rule']}: {each['message']}"

@@ -67,7 +67,7 @@ _SIMPLE = frozenset({"string", "integer", "number", "boolean"})
 
 @dataclass(slots=True)
 class Step:
-    """What one later version did to a server."""
+    """Effect of one later version on a server."""
 
     version: str
     level: str = ""  # of the changes: "major", "minor", "patch" or "none"
@@ -134,7 +134,7 @@ def find_changed_names(before: Mapping[str, str], after: Mapping[str, str]) -> l
     """Return the faults of operations whose tool has another name; both maps are by operation.
 
     Operations are the same if only variables of their paths have other names. In a document with
-    `/{a}` and `/{b}` that says nothing.
+    `/{a}` and `/{b}` this does not identify them.
     """
     masks = Counter(map(mask_variables, before)), Counter(map(mask_variables, after))
     by_path = {mask_variables(key): name for key, name in after.items()}
@@ -178,7 +178,7 @@ class _Server:
         return code, out.getvalue()
 
     def edit(self, tools: Sequence[ToolPlan]) -> list[str]:
-        """Edit the server as an owner would; return what was edited."""
+        """Edit the server as an owner would; return the edits."""
         waiting = random.Random(len(tools)).sample(list(tools), len(tools))
         edits: list[str] = []
         operations: dict[str, Any] = {}
@@ -213,7 +213,7 @@ class _Server:
             )
 
     def step(self, version: DirectoryDocument, *, is_tested: bool) -> Step:
-        """Pull one version, and check what became of the server."""
+        """Pull one version, and check the state of the server."""
         step = Step(version.version)
         before, names = self.folder / "before", self._list_names()
         self._remember_files()
@@ -353,9 +353,9 @@ class _Server:
         self._remember_files()
 
     def _rewrite_override(self, said: str, step: Step) -> bool:
-        """Write an override anew whose operation has other arguments or types, as its owner would.
+        """Rewrite an override whose operation has other arguments or types, as its owner would.
 
-        A type that is gone is an error of its import, and the module has one override.
+        A removed type is an error of its import, and the module has one override.
         """
         found = _UNFIT_OVERRIDE.search(said)
         if not found:

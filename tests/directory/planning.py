@@ -41,7 +41,7 @@ TIMEOUT_SECONDS = 900
 
 @dataclass(slots=True)
 class Planned:
-    """What the plan of a document has."""
+    """Figures of a document's plan."""
 
     outcome: str = "planned"  # "planned", "refused", "absent", "timeout", "crashed" or "raised"
     operations: int = 0  # in the document

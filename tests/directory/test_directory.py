@@ -1,4 +1,4 @@
-"""What `make directory` and `make histories` find in a directory of one small API."""
+"""Findings of `make directory` and `make histories` in a directory of one small API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one document of the directory becomes: a server, installed, started and tested."""
+"""The verdict on one document of the directory: a server is made, installed, started and tested."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ _HANDSHAKE = (
 
 @dataclass(slots=True)
 class Verdict:
-    """What became of a document.
+    """The verdict on a document.
 
-    `cpu` has the seconds of each step, of this process and of those that it started. "import" is
-    what the modules of `new` took, which are imported once for all documents. `megabytes` has the
-    highest memory of a process up to the end of a step.
+    `cpu` has the seconds of each step, of this process and of its children. "import" is the time of
+    the modules of `new`, which are imported once for all documents. `megabytes` has the highest
+    memory of a process up to the end of a step.
     """
 
     outcome: str = "served"  # "served", "refused", "absent", "timeout", "crashed" or "raised"
@@ -167,7 +167,7 @@ def _generate(source: Path, target: Path, verdict: Verdict) -> Report:
 
 
 def _check_plan(report: Report, verdict: Verdict) -> None:
-    """Every operation is a tool, or is skipped with a diagnostic that names a place."""
+    """Check that every operation is a tool, or is skipped with a diagnostic that names a place."""
     assert report.plan is not None
     served = {tool.operation.key for tool in report.plan.tools}
     skipped = {item.operation: item.code for item in report.plan.skipped}

@@ -26,7 +26,7 @@ WISHES = ("smallest", "largest", "example")
 
 @dataclass
 class Compared:
-    """What was compared, and how it differs."""
+    """A comparison, and the differences."""
 
     bodies: int = 0
     flat: int = 0

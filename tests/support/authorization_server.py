@@ -1,4 +1,4 @@
-"""An authorization server on a free port, for the login of a local user, beside an API."""
+"""An authorization server on a free port, for the login of a local user, and an API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aiohttp import ClientSession, web
 
 @dataclass
 class AuthorizationServer:
-    """Grants access to whoever asks, with PKCE, rotation of refresh tokens and revocation."""
+    """Grants access to every request, with PKCE, rotation of refresh tokens and revocation."""
 
     has_metadata: bool = True
     decision: str = ""  # the error instead of a code

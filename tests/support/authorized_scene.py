@@ -33,7 +33,7 @@ class Scene:
         return TokenClient(self.served, self.issuer.token(RESOURCE, seconds=seconds, **claims))
 
     async def wait(self, seconds: float) -> None:
-        """Let time pass, and the server notice it."""
+        """Advance the time, and let the server process it."""
         authorizer: Any = self.authorization._authorizer
         now = authorizer._clock
         authorizer._clock = lambda: now() + seconds

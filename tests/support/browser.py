@@ -52,7 +52,7 @@ class Page:
         self.requested: list[str] = []
         """URLs that the page and its frame requested, `data:` URLs among them."""
         self.console: list[str] = []
-        """What the page and its frame wrote to the console, and exceptions."""
+        """Console messages of the page and its frame, and exceptions."""
         self._contexts: dict[int, str] = {}  # id -> frame id
         self._frame = ""
 

@@ -230,7 +230,7 @@ class Replica:
 
 @dataclass
 class World:
-    """Everything that listens, and the users."""
+    """The provider, the replicas, and the users."""
 
     provider: Provider
     people: People
@@ -333,7 +333,7 @@ class Page:
 
 
 class Browser:
-    """A browser of one person, who is signed in at the issuer and at the API."""
+    """A browser of one user, who is signed in at the issuer and at the API."""
 
     def __init__(self, world: World, user: str, account: str = "") -> None:
         self._world = world

@@ -37,7 +37,7 @@ def is_present() -> bool:
 
 @cache
 def corpus_documents() -> Sequence[CorpusDocument]:
-    """Every document of the index, in its order."""
+    """Return all documents of the index, in its order."""
     with (CORPUS / "index.csv").open(encoding="utf-8", newline="") as index:
         rows = list(csv.DictReader(index))
     for archive in sorted({row["file"].partition(":")[0] for row in rows if ":" in row["file"]}):

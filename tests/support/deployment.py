@@ -18,7 +18,7 @@ from tests.support.plans import server_plan
 
 @cache
 def render(deployment: str = "all") -> dict[str, str]:
-    """Render the project of the server `small`; give its files by path."""
+    """Render the project of the server `small`; return its files by path."""
     facts = skeleton_facts(server_plan(), "openapi.yaml")
     answers = {"name": "small", "deployment": deployment}
     files = render_skeleton(template_root() / "skeleton", Identifier("small_mcp"), facts, answers)

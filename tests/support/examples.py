@@ -71,8 +71,8 @@ BY_HAND = ("everything",)  # made by `mcpgen new --empty`; their handlers are wr
 def make(name: str, directory: Path, kept: Mapping[str, bytes]) -> None:
     """Generate a server into `directory`, which must not exist yet.
 
-    Its source is `specs/<name>.yaml` or, where there is no document, the manifest beside it.
-    `kept` is what is not generated of it, by path, as `not_generated` gives it. The form of the
+    Its source is `specs/<name>.yaml` or, if there is no document, the manifest beside it. `kept`
+    are the files that are not generated, by path, as `not_generated` returns them. The form of the
     listing is that of its earlier lock, since clients rely on it.
     """
     document, manifest = Path(f"specs/{name}.yaml"), Path(f"specs/{name}/mcpgen.yaml")
@@ -99,7 +99,7 @@ def make(name: str, directory: Path, kept: Mapping[str, bytes]) -> None:
 
 
 def merge_readme(path: Path, kept: Mapping[str, bytes]) -> None:
-    """Bring what a person wrote into the committed README into the new one."""
+    """Copy the owner's text in the committed README into the new one."""
     if not {README, BASE_FILE} <= kept.keys():
         return
     base = "\n".join(json.loads(kept[BASE_FILE])[README]).encode()
@@ -110,11 +110,11 @@ def merge_readme(path: Path, kept: Mapping[str, bytes]) -> None:
 
 
 def not_generated(name: str) -> dict[str, bytes]:
-    """Read what is not generated of a server, by its path in the project.
+    """Read the files of a server that are not generated, by path in the project.
 
-    That is what stands in `specs/<name>/`, and what is committed of `handlers/`, `skills/`, tests
-    by hand and evidence; the README, with the base of its merge; and the lock, of which only the
-    form of the listing is kept.
+    These are the files of `specs/<name>/`, and the committed `handlers/`, `skills/`, hand-written
+    tests and evidence; the README, with the base of its merge; and the lock, of which only the form
+    of the listing is kept.
     """
     root = EXAMPLES / f"{name}-mcp"
     files = [(SPECS / name, path) for path in sorted(SPECS.glob(f"{name}/*"))]
@@ -135,20 +135,20 @@ def not_generated(name: str) -> dict[str, bytes]:
 
 
 def bring_up_to_date(directory: Path) -> None:
-    """Generate what is not written by hand of a server anew."""
+    """Generate the files of a server again, except hand-written ones."""
     code = run(["generate", str(directory), "-q"])
     if code:
         raise RuntimeError(f"{directory} gave exit code {code}")
 
 
 def has_current_evidence(directory: Path, check: str) -> bool:
-    """Tell whether a check of a server ran on what is there now."""
+    """Return whether a check of a server ran on its current files."""
     evidence = read_evidence(directory, check)
     return evidence is not None and is_evidence_current(directory, evidence)
 
 
 def prove(directory: Path, *options: str) -> None:
-    """Run each check of a server, which leaves the evidence of it, where it did not run yet.
+    """Run each check of a server that has no evidence yet, and record its evidence.
 
     `options` are those of `mcpgen test`.
     """
@@ -169,7 +169,7 @@ def in_workspace(command: str) -> None:
 
 
 def update() -> None:
-    """Make the committed examples anew."""
+    """Regenerate the committed examples."""
     for name in NAMES:
         directory = EXAMPLES / f"{name}-mcp"
         kept = not_generated(name)

@@ -70,7 +70,7 @@ def write_server(
     """Write the server; return a target that starts it.
 
     Its process id is in `folder/pid`; `folder/called` exists once a tool was called. Options other
-    than "answer" are answered with an error, `listing="garbage"` with what is no JSON.
+    than "answer" are answered with an error, `listing="garbage"` with a text that is not JSON.
     """
     options = {
         "initialize": initialize,

@@ -42,7 +42,7 @@ def build(revision: str) -> str:
 
 
 def strip(node: Any, *, names_properties: bool = False) -> Any:
-    """Return a schema without the texts for people; a property may have such a name."""
+    """Return a schema without titles and descriptions; a property may have such a name."""
     if isinstance(node, list):
         return [strip(item) for item in node]
     if not isinstance(node, dict):

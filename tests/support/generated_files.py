@@ -1,4 +1,4 @@
-"""What the files of a generated package state, read without the runtime."""
+"""Contents of a generated package's files, read without the runtime."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def listed_tools(project: Path) -> list[dict[str, Any]]:
 
 
 def tool_contracts(project: Path) -> dict[str, Any]:
-    """Read the contract of each tool, by name, with what clients see of it as `listing`."""
+    """Read the contract of each tool, by name, with its entry for clients as `listing`."""
     listed = {tool["name"]: tool for tool in listed_tools(project)}
     return {
         name: {"listing": listed.get(name), **entry}

@@ -37,7 +37,7 @@ def ask(
     *,
     tls: ssl.SSLContext | None = None,
 ) -> Answer:
-    """Send a request; return the response without what is the server's own."""
+    """Send a request; return the response without the server's own fields."""
     connection = connect(port, tls)
     connection.request(method, path, data, fields)
     response = connection.getresponse()
@@ -50,7 +50,7 @@ def ask(
 
 
 def use_session(port: int, revision: str) -> Iterator[Answer]:
-    """Open a session, call a tool and close the session; give the responses without the id."""
+    """Open a session, call a tool and close the session; return the responses without the id."""
     opened = ask(port, "POST", "/mcp", USUAL, json.dumps(initialize(revision)).encode())
     session = {**USUAL, "Mcp-Session-Id": opened[1].pop("mcp-session-id")}
     if revision != "2025-03-26":

@@ -103,7 +103,7 @@ def _said(text: str) -> ToolResult:
 
 @dataclass
 class Response:
-    """What came back: all of it, or as much as there is of a stream."""
+    """A response: all of it, or the received part of a stream."""
 
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
@@ -228,7 +228,7 @@ class Exchange:
         return self.response
 
     async def leave(self) -> None:
-        """Close the connection, as a client does that has gone, and wait for what it ends."""
+        """Close the connection, as a client that leaves, and wait for the consequences."""
         self._http.disconnect()
         await asyncio.wait_for(asyncio.shield(self.task), BOUND_SECONDS)
 
@@ -298,7 +298,7 @@ class Client:
         return {"mcp-session-id": self.session_id, **named}
 
     async def initialize(self, revision: str, capabilities: Any = None) -> Response:
-        """Open a session, and say that it is open."""
+        """Open a session, and send `notifications/initialized`."""
         params = {
             "protocolVersion": revision,
             "capabilities": capabilities or {},
@@ -338,7 +338,7 @@ class Client:
 
 
 def check_frames(revision: str, sent: Any, response: Response) -> None:
-    """Hold what came back against the schema of the revision that was spoken."""
+    """Check the received frames against the schema of the negotiated revision."""
     messages = [it for it in (sent if isinstance(sent, list) else [sent]) if isinstance(it, dict)]
     methods = {it["id"]: it.get("method", "") for it in messages if "id" in it}
     if response.headers.get("content-type") == "application/json":
@@ -383,7 +383,7 @@ def modern(
 
 
 class Clock:
-    """The time, as far as the server knows."""
+    """The clock of the server."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -394,7 +394,7 @@ class Clock:
 
 @dataclass
 class Served:
-    """An application with everything around it that a test may want to move."""
+    """An application with all parts that a test may control."""
 
     app: StreamableHttp
     tools: FakeTools
@@ -454,7 +454,7 @@ def make_app(package: ServerPackage, dispatcher: Dispatcher, **more: Any) -> Str
 
 
 async def until(condition: Callable[[], Any]) -> None:
-    """Wait until something that the server tells nobody has become so."""
+    """Wait until a condition is true that the server does not announce."""
     loop = asyncio.get_running_loop()
     became: asyncio.Future[None] = loop.create_future()
 

@@ -144,7 +144,7 @@ class Issuer:
         header: Mapping[str, Any] | None = None,
         **claims: Any,
     ) -> str:
-        """Sign an access token (RFC 9068); a claim or header parameter of None is left out."""
+        """Sign an access token (RFC 9068); a claim or header parameter that is None is omitted."""
         now = int(time.time())
         payload = {
             "iss": self.identifier,

@@ -1,4 +1,4 @@
-"""Running the official conformance suite on a server over HTTP, and reading what it wrote."""
+"""Runs of the official conformance suite on a server over HTTP, and their results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SuiteCheck(NamedTuple):
 
 
 async def run_suite(url: str, options: Sequence[str], folder: Path) -> tuple[int, str]:
-    """Run scenarios on a server; return the exit code and what was printed.
+    """Run scenarios on a server; return the exit code and the output.
 
     The results are written to `folder`, for `read_checks`.
     """

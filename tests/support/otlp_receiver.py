@@ -100,7 +100,7 @@ class OtlpReceiver:
                     self.metrics[metric.name] = metric
 
     def wait_for(self, condition: Callable[[], Any]) -> Any:
-        """Wait until a condition on what was received is true; return its value."""
+        """Wait until a condition on the received data is true; return its value."""
         due = time.monotonic() + SECONDS
         with self.changed:
             while not (value := condition()):

@@ -9,6 +9,6 @@ SPECS = REPOSITORY / "specs"
 EXAMPLES = REPOSITORY / "generated_examples"
 CACHE = REPOSITORY / ".cache"
 SHARED = REPOSITORY.parent / "shared"
-"""Documents beside the checkout; tests that need one skip where it is missing."""
+"""Documents beside the checkout; tests that need a missing one are skipped."""
 SHOP = Path(__file__).with_name("shop")
 """The package of a small server, written by hand."""

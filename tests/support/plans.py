@@ -61,7 +61,7 @@ _STYLES = {"path": "simple", "query": "form", "header": "simple", "cookie": "for
 
 
 def parameter(name: str, location: str, *, required: bool = True, **more: Any) -> Parameter:
-    """Make a parameter that travels as OpenAPI's defaults say."""
+    """Make a parameter with the default serialization of OpenAPI."""
     schema = more.pop("schema", {"type": "string"})
     explode = location in {"query", "cookie"}
     return Parameter(name, location, required, schema, _STYLES[location], explode, AT, **more)
@@ -93,7 +93,7 @@ def argument(
 
 
 def tool(name: str, operation: Operation, *arguments: Argument, **more: Any) -> ToolPlan:
-    """Make a tool that gives back nothing."""
+    """Make a tool that returns nothing."""
     fields: dict[str, Any] = {
         "title": name.replace("_", " ").title(),
         "description": f"Do {name}.",

@@ -138,7 +138,7 @@ class Peer:
             )
 
     def send(self, message: Any, stream: Stream = None) -> list[Event]:
-        """Give the server any message and keep its events."""
+        """Send any message to the server and store its events."""
         for each in message if isinstance(message, list) else [message]:
             if isinstance(each, dict) and isinstance(each.get("id"), str | int | float):
                 self._methods[each["id"]] = str(each.get("method"))
@@ -157,7 +157,7 @@ class Peer:
         return {**message, "params": params} if params else message
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a request that the core answers itself, and give the response."""
+        """Send a request that the core answers itself, and return the response."""
         message = self.request(method, **params)
         self.send(message)
         (response,) = self.frames()
@@ -179,7 +179,7 @@ class Peer:
     def call(
         self, method: str = "tools/call", *, id: Any = None, stream: Stream = None, **params: Any
     ) -> Request:
-        """Send a request that needs a handler, and give what the handler gets."""
+        """Send a request that needs a handler, and return the handler's request."""
         if method == "tools/call":
             params = {"name": "tool_0", **params}
         (call,) = self.send(self.request(method, id=id, **params), stream)
@@ -195,7 +195,7 @@ class Peer:
         return [event for event in found if isinstance(event, RequestCancelled)]
 
     def outgoing(self) -> list[Outgoing]:
-        """What the server would write now, checked."""
+        """Return the messages that the server would write now, checked."""
         found = self.protocol.messages_to_send()
         for outgoing in found:
             for frame in self._decoded(outgoing):
@@ -203,7 +203,7 @@ class Peer:
         return found
 
     def frames(self) -> list[dict[str, Any]]:
-        """What the server would write now, decoded and checked."""
+        """Return the messages that the server would write now, decoded and checked."""
         return [frame for outgoing in self.outgoing() for frame in self._decoded(outgoing)]
 
     def _decoded(self, outgoing: Outgoing) -> list[dict[str, Any]]:

@@ -39,7 +39,7 @@ SLOTS = 16
 
 
 def document_with(texts: list[str]) -> dict[str, Any]:
-    """Give a document in which each of the `SLOTS` texts stands where prose or a value may."""
+    """Return a document with each of the `SLOTS` texts where prose or a value is allowed."""
     t = iter(texts)
     pet = {
         "type": "object",
@@ -173,7 +173,7 @@ def _operation(draw: st.DrawFn, schemas: st.SearchStrategy[Any]) -> dict[str, An
 
 
 def shuffled(node: Any, order: random.Random) -> Any:
-    """Give the same JSON with the keys of every object in another order."""
+    """Return the same JSON with the keys of every object in another order."""
     if isinstance(node, dict):
         keys = list(node)
         order.shuffle(keys)
@@ -182,7 +182,7 @@ def shuffled(node: Any, order: random.Random) -> Any:
 
 
 def project_files(document: dict[str, Any], folder: Path, cache: Path) -> FileSet:
-    """Give the files of the project that a document makes, without the document itself.
+    """Return the files of the project of a document, without the document itself.
 
     Raises:
         RejectedError: no project can be made of it.

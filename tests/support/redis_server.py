@@ -80,7 +80,7 @@ class RedisServer:
             self.process = None
 
     def freeze(self) -> None:
-        """Let the server accept connections, and answer nothing."""
+        """Let the server accept connections without answering."""
         assert self.process is not None
         self.process.send_signal(signal.SIGSTOP)
 

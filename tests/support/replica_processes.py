@@ -1,4 +1,4 @@
-"""Servers in processes of their own, whose tool says what it has done, and where."""
+"""Servers in processes of their own, with a tool that returns what it did, and in which process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An API whose reports take time: a POST begins one, and a GET tells how far it is."""
+"""An API whose reports take time: a POST starts one, and a GET returns its progress."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ PAUSE_SECONDS = 0.02  # between two
 def serving(
     folder: Path, command: Sequence[str], served: str, settings: Mapping[str, str] | None = None
 ) -> Iterator[int]:
-    """Start a module of Python; give the port that `served` finds in its log, and end it."""
+    """Start a module of Python; yield the port that `served` finds in its log, and end it."""
     log_file = folder / f"{command[0]}.log"
     paths = os.pathsep.join([str(folder), str(REPOSITORY)])
     environ = {**os.environ, "PYTHONPATH": paths, **(settings or {})}

@@ -1,4 +1,4 @@
-"""A generated server beside its mock upstream, as a client that nobody here wrote would meet it."""
+"""A generated server and its mock upstream, for clients that are not mcpgen's own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_API: dict[str, Any] = {"servers": [], "schemas": {}, "security_schemes": [], 
 
 @dataclass(frozen=True)
 class RunningServer:
-    """How to reach the server, and what it sent to the API."""
+    """Addresses of the server, and the requests that it sent to the API."""
 
     command: Sequence[str]
     settings: Mapping[str, str]  # the environment variables that it needs
@@ -128,7 +128,7 @@ def inspected(server: RunningServer, transport: str) -> list[str]:
 
 
 def installed(path: Path, target: str) -> Path:
-    """Give a program that `make` installs; skip visibly without it, but never in CI."""
+    """Return a program that `make` installs; skip visibly without it, but never in CI."""
     if not path.exists():
         message = f"{path.relative_to(REPOSITORY)} is missing; `make {target}` installs it"
         if os.environ.get("CI") == "true":

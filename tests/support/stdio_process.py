@@ -197,7 +197,7 @@ class StdioProcess:
 
     @property
     def stderr(self) -> str:
-        """What the server has written to stderr so far."""
+        """The server's output to stderr so far."""
         self._stderr.seek(0)
         return self._stderr.read()
 
@@ -219,7 +219,7 @@ class StdioProcess:
         self.stdin.flush()
 
     def receive(self, seconds: float = SECONDS) -> Any:
-        """Give the next message that the server writes."""
+        """Return the next message that the server writes."""
         line = self.receive_line(seconds)
         assert line, f"the server said nothing more; stderr: {self.stderr}"
         return json.loads(line)
@@ -263,14 +263,14 @@ class StdioProcess:
         assert ready, f"the server wrote nothing; stderr: {self.stderr}"
 
     def wait(self, seconds: float = SECONDS) -> int:
-        """Wait for the end and give the exit code."""
+        """Wait for the end and return the exit code."""
         return self._process.wait(seconds)
 
     def is_running(self) -> bool:
         return self._process.poll() is None
 
     def rest(self) -> list[Any]:
-        """Every message up to the end of output."""
+        """Return all messages up to the end of the output."""
         messages = []
         while line := self.receive_line():
             messages.append(json.loads(line))

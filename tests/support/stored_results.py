@@ -105,7 +105,7 @@ class Api:
 
 @dataclass
 class Shop:
-    """One process of the server: its API, its dispatcher and clients of it."""
+    """A process of the server: its API, its dispatcher and clients of it."""
 
     api: Api
     dispatcher: Dispatcher

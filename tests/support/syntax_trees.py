@@ -1,4 +1,4 @@
-"""Comparison of Python modules by their syntax, whatever their texts say."""
+"""Comparison of Python modules by their syntax, independent of their texts."""
 
 from __future__ import annotations
 

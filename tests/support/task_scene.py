@@ -127,7 +127,7 @@ class TaskProcess:
 
 
 class _NoStore:
-    """What a killed process has for a store."""
+    """The store of a killed process: every use of it is cancelled."""
 
     def __getattr__(self, name: str) -> Any:
         raise asyncio.CancelledError

@@ -49,7 +49,7 @@ class Terminal:
         return "\n".join(line.rstrip() for line in lines).rstrip()
 
     def history(self) -> str:
-        """Return the lines on the screen and those that were scrolled out of it."""
+        """Return the lines on the screen and those that were scrolled off it."""
         lines = self._run("capture-pane", "-p", "-S", "-1000").splitlines()
         return "\n".join(line.rstrip() for line in lines).rstrip()
 

@@ -130,7 +130,7 @@ def shell_variables(scripts: Path) -> dict[str, str]:
 
 
 def run(*command: str, **options: object) -> str:
-    """Run a command that must succeed; return what it printed."""
+    """Run a command that must succeed; return its output."""
     done = subprocess.run(
         command,
         stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""An API that misbehaves as a test wants, on a thread and an event loop of its own."""
+"""An API that misbehaves as a test requires, on a thread and an event loop of its own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Exchange:
         return self.head.split(b" ", 2)[1].decode()
 
     def headers(self, name: str) -> list[str]:
-        """Every value of a header field, in order."""
+        """Return all values of a header field, in order."""
         fields = (line.partition(b":") for line in self.head.split(b"\r\n")[1:])
         return [
             value.strip().decode()

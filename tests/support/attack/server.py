@@ -35,7 +35,7 @@ _META = {
 
 
 def generate(folder: Path, document: dict[str, Any], *arguments: str) -> Path:
-    """Generate the server of a document with `mcpgen new`; gives its folder."""
+    """Generate the server of a document with `mcpgen new`; return its folder."""
     source, target = folder / "api.json", folder / "attacked"
     source.write_text(json.dumps(document))
     run_mcpgen("new", str(source), str(target), "--defaults", *arguments)
@@ -57,7 +57,7 @@ def run_mcpgen(*arguments: str) -> None:
 
 
 class AttackedServer:
-    """A server process. Its log is `log`; leaving the block ends it, whatever became of it."""
+    """A server process. Its log is `log`; leaving the block ends it, also if it failed."""
 
     def __init__(self, process: subprocess.Popen[bytes], log_file: Path, port: int = 0) -> None:
         self.process = process
@@ -71,7 +71,7 @@ class AttackedServer:
 
     @property
     def growth_mb(self) -> float:
-        """How much the process holds more than at the start, at its worst."""
+        """Maximum growth of the process's memory since the start."""
         return (peak_resident_bytes(self.process.pid) - self._bytes_at_start) / 1e6
 
     @property
@@ -216,7 +216,7 @@ class HttpClient:
         assert answer == {"jsonrpc": "2.0", "id": 2, "result": {}}, answer
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Call a tool as clients of 2026-07-28 do; gives the JSON-RPC response."""
+        """Call a tool as clients of 2026-07-28 do; return the JSON-RPC response."""
         params = {"name": name, "arguments": arguments, "_meta": _META}
         message = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params}
         headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call", "Mcp-Name": name}
@@ -224,7 +224,7 @@ class HttpClient:
         return answer
 
     def post(self, message: object, headers: dict[str, str] | None = None) -> Any:
-        """Post a message; gives the decoded body (the last event of a stream), None for none."""
+        """Post a message; return the decoded body (the last event of a stream), None if empty."""
         sent = {
             "Accept": "application/json, text/event-stream",
             "Content-Type": "application/json",
@@ -246,7 +246,7 @@ class HttpClient:
 class Bystander:
     """A second client over HTTP, at another address, that pings and calls a tool all the time.
 
-    It runs on a thread between `with` and the end of the block. `check` then says whether it was
+    It runs on a thread between `with` and the end of the block. `check` then checks that it was
     always answered, with its own data, within the bound.
     """
 

@@ -39,7 +39,7 @@ class Wires:
         address: str = ATTACKER_ADDRESS,
         receive_buffer: int | None = None,
     ) -> list[socket.socket]:
-        """Open connections and send something on each; gives those that took all of it."""
+        """Open connections and send something on each; return those that accepted all of it."""
         opened = []
         for _ in range(count):
             each = socket.socket()
@@ -56,7 +56,7 @@ class Wires:
 
 
 def is_closed(wire: socket.socket) -> bool:
-    """Tell whether the server has closed a connection, without waiting."""
+    """Return whether the server has closed a connection, without waiting."""
     wire.setblocking(False)
     try:
         while data := wire.recv(65536):
@@ -69,7 +69,7 @@ def is_closed(wire: socket.socket) -> bool:
 
 
 def health(port: int, address: str = ATTACKER_ADDRESS) -> int:
-    """Ask for the server's health on a new connection; gives the status."""
+    """Request the server's health on a new connection; return the status."""
     connection = http.client.HTTPConnection(
         "127.0.0.1", port, timeout=BOUND_SECONDS, source_address=(address, 0)
     )
@@ -82,7 +82,7 @@ def health(port: int, address: str = ATTACKER_ADDRESS) -> int:
 
 
 def read_response(stream: Any) -> int:
-    """Read one response that has a length from a file; gives its status."""
+    """Read one response with a length from a file; return its status."""
     status = int(stream.readline().split()[1])
     length = 0
     while (line := stream.readline()) != b"\r\n":
