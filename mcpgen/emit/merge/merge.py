@@ -31,7 +31,7 @@ Blocks = Mapping[str, tuple[str, ...]]
 
 
 def fold(lines: Sequence[str]) -> tuple[list[str], Blocks]:
-    """Remove the content of blocks from a text; their markers stay.
+    """Return a text without the content of its blocks, and the blocks; their markers stay.
 
     A marker without its counterpart, or one that occurs twice, is ordinary text.
     """

@@ -57,7 +57,7 @@ def apply_idempotency_key(
     shapes: Shapes,
     at: At,
 ) -> tuple[OverriddenOperation, KeyHeader | None]:
-    """Mark or add the header with the key; return what to report about it, "" for nothing.
+    """Mark or add the header with the key; return also what to report about it, if anything.
 
     `kept` are the places that the manifest configures, `published` the published arguments.
 

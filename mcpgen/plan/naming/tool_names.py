@@ -90,7 +90,7 @@ class ToolNaming:
     def _find_names_of_moved_paths(
         self, named: Collection[str], left: Mapping[str, str]
     ) -> dict[str, str]:
-        """Return the names of `left` operations that only one operation without a name can have."""
+        """Return the names of `left` operations that exactly one unnamed operation can have."""
         if not left:
             return {}
         free = {(name, _get_method(key)) for key, name in left.items()}
