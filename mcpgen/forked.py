@@ -133,9 +133,11 @@ class ForkedAhead(Generic[T]):
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._forked.stop()
+        # Python ignores an exception in a weakref callback, such as that of an import lock. A child
+        # that missed its signal there ends when it finds that no work will come.
         if self._writing >= 0:
             os.close(self._writing)
+        self._forked.stop()
 
     def begin(self, work: Callable[[], T]) -> None:
         """Start `work`, which must be picklable."""

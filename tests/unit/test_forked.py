@@ -218,6 +218,22 @@ except ChildProcessError: print("none is left")
 
 
 @needs_fork
+def test_a_child_that_missed_its_signal_ends_without_assigned_work() -> None:
+    script = """
+def ready():
+    try:
+        os.kill(here, signal.SIGUSR1)
+        signal.pause()
+    except KeyboardInterrupt:
+        pass  # as Python does in the callback of a weak reference
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+with ForkedAhead(ready): signal.sigwait({signal.SIGUSR1})
+print("ended")
+"""
+    assert told_by(script) == "ended"
+
+
+@needs_fork
 def test_a_child_exits_when_its_parent_exits() -> None:
     script = """
 if os.fork() == 0:
