@@ -273,9 +273,8 @@ def parse_lock(content: bytes) -> Lock:
     """Parse a lock.
 
     Raises:
-        LockUnreadableError: it is not a lock, or contains conflict markers of a merge;
-            `recover_lock`
-            reads its intact lines.
+        LockUnreadableError: it is not a lock, or contains conflict markers of a merge; its intact
+            lines are read by `recover_lock`.
         LockTooNewError: a newer mcpgen wrote it.
     """
     if b"<<<<<<< " in content or b">>>>>>> " in content:
