@@ -72,7 +72,7 @@ class ForbiddenCall(Entry, frozen=True):
 
 
 class StateCheck(Entry, frozen=True):
-    """What the stateful mock must store at the end, in one collection."""
+    """Expected state of one collection of the stateful mock at the end."""
 
     path: Annotated[
         ItemPath,

@@ -282,7 +282,7 @@ class ApartEntry(Entry, frozen=True):
 
 
 class Manifest(Entry, frozen=True):
-    """What a server exposes, and how (`mcpgen.yaml`)."""
+    """Manifest of a server: what it exposes, and its settings (`mcpgen.yaml`)."""
 
     server: Annotated[
         ServerEntry,
@@ -342,7 +342,7 @@ class Manifest(Entry, frozen=True):
     ] = LimitsEntry()
     results: Annotated[
         ResultsEntry,
-        key("What becomes of results that exceed the limit.", {"handles": True}),
+        key("Handling of results that exceed the limit.", {"handles": True}),
     ] = ResultsEntry()
     aliases: Annotated[
         dict[ToolName, ToolName],
@@ -437,13 +437,13 @@ class Manifest(Entry, frozen=True):
     budget: Annotated[
         int,
         Meta(ge=1000),
-        key("The most tokens that the list of tools may take.", DEFAULT_BUDGET),
+        key("Maximum number of tokens for the list of tools.", DEFAULT_BUDGET),
     ] = DEFAULT_BUDGET
     output_budget: Annotated[
         Annotated[int, Meta(ge=100, le=100_000)] | None,
         key(
-            "The most tokens of one output schema in the list. A larger one says less of what is"
-            " nested deepest. By default as the lock records it: 1000 in new servers, else 1500.",
+            "Maximum number of tokens of one output schema in the list. The deepest parts of larger"
+            " ones are omitted. By default as the lock records it: 1000 in new servers, else 1500.",
             500,
         ),
     ] = None

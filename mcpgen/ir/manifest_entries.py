@@ -44,7 +44,7 @@ class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class CredentialEntry(Entry, frozen=True, rename={"from_": "from"}):
-    """Where the credential of a security scheme comes from."""
+    """Source of the credential for a security scheme."""
 
     from_: Annotated[
         Literal["environment", "header", "exchange", "user"],
@@ -97,7 +97,7 @@ def is_bulk_key(key: str) -> bool:
 
 
 class ParameterEntry(Entry, frozen=True):
-    """What becomes of one argument of a tool."""
+    """Changes to one argument of a tool."""
 
     name: Annotated[ArgumentName, key("Another name.", "pet_name")] = ""
     description: Annotated[
@@ -141,17 +141,17 @@ class ResultEntry(Entry, frozen=True):
         key("The members to keep.", ["id", "owner.name", "items[].id"]),
     ] = ()
     max_items: Annotated[
-        Annotated[int, Meta(ge=1)] | None, key("The most items of a list.", 50)
+        Annotated[int, Meta(ge=1)] | None, key("Maximum number of items of a list.", 50)
     ] = None
     max_bytes: Annotated[
-        Annotated[int, Meta(ge=256)] | None, key("The most bytes of the result.", 20_000)
+        Annotated[int, Meta(ge=256)] | None, key("Maximum number of bytes of the result.", 20_000)
     ] = None
 
 
 class PaginateEntry(Entry, frozen=True):
-    """How many pages of a list one call may read."""
+    """Limit of the pages of a list that one call may read."""
 
-    max_pages: Annotated[PageCount, key("The most pages that one call reads.", 5)]
+    max_pages: Annotated[PageCount, key("Maximum number of pages that one call reads.", 5)]
 
 
 class PollEntry(Entry, frozen=True):
@@ -191,10 +191,10 @@ class PollEntry(Entry, frozen=True):
 
 
 class RetryEntry(Entry, frozen=True):
-    """How often a request is sent that may be repeated."""
+    """Limit of the attempts for a request that may be repeated."""
 
     attempts: Annotated[
-        int, Meta(ge=1, le=10), key("The most requests, the first one included.", 3)
+        int, Meta(ge=1, le=10), key("Maximum number of requests, the first one included.", 3)
     ]
 
 
@@ -227,7 +227,7 @@ ViewKind: TypeAlias = Literal["table", "record", "chart", "form", "gallery"]
 
 
 class ViewEntry(Entry, frozen=True):
-    """What clients with MCP Apps show of the results of an operation."""
+    """View of an operation's results, for clients with MCP Apps."""
 
     kind: Annotated[
         ViewKind,
@@ -301,7 +301,7 @@ class OperationEntry(Entry, frozen=True):
     paginate: Annotated[
         Literal[False] | PaginateEntry | None,
         key(
-            "How many pages of a list one call may read. `false` reads one page only.",
+            "Limit of the pages of a list that one call may read. `false` reads one page only.",
             {"max_pages": 5},
             False,
         ),
@@ -335,15 +335,15 @@ class OperationEntry(Entry, frozen=True):
         key("The annotations of the tool.", {"readOnlyHint": True}),
     ] = None
     timeout_seconds: Annotated[
-        Seconds | None, key("The most time for one call of the API, retries included.", 30)
+        Seconds | None, key("Maximum time for one call of the API, retries included.", 30)
     ] = None
     max_concurrent: Annotated[
         Annotated[int, Meta(ge=1, le=10_000)] | None,
-        key("The most calls of the operation at a time, in each process. Others wait.", 2),
+        key("Maximum number of concurrent calls of the operation in each process. Others wait.", 2),
     ] = None
     retry: Annotated[
         RetryEntry | None,
-        key("How often a request is sent that may be repeated.", {"attempts": 3}),
+        key("Limit of the attempts for a request that may be repeated.", {"attempts": 3}),
     ] = None
     idempotency_header: Annotated[
         OptionalHeaderName | None,
@@ -357,7 +357,7 @@ class OperationEntry(Entry, frozen=True):
     view: Annotated[
         View | None,
         key(
-            "What clients with MCP Apps show of a result. Others get the same text and data as"
+            "The view of a result, for clients with MCP Apps. Others get the same text and data as"
             " without it.",
             "table",
             {"kind": "chart", "members": ["day", "visits"]},
@@ -451,11 +451,11 @@ class ToolEntry(Entry, frozen=True):
         key("The part of the response that the tool returns.", {"max_items": 50}),
     ] = None
     timeout_seconds: Annotated[
-        Seconds | None, key("The most time for one call of the API, retries included.", 30)
+        Seconds | None, key("Maximum time for one call of the API, retries included.", 30)
     ] = None
-    view: Annotated[View | None, key("What clients with MCP Apps show of a result.", "table")] = (
-        None
-    )
+    view: Annotated[
+        View | None, key("The view of a result, for clients with MCP Apps.", "table")
+    ] = None
 
 
 class ResourceEntry(Entry, frozen=True, rename={"media_type": "mimeType"}):
@@ -517,7 +517,7 @@ class PromptEntry(Entry, frozen=True):
 class StepRetryEntry(Entry, frozen=True):
     """Call the operation of a step again after it failed."""
 
-    limit: Annotated[int, Meta(ge=1, le=10), key("The most further calls.", 3)]
+    limit: Annotated[int, Meta(ge=1, le=10), key("Maximum number of further calls.", 3)]
     after_seconds: Annotated[
         float,
         Meta(ge=0, le=60),
@@ -551,7 +551,9 @@ class StepEntry(Entry, frozen=True):
     for_each: Annotated[
         str, key("A list. The step runs for each `$item` of it.", "$steps.find.outputs.ids")
     ] = ""
-    max_pages: Annotated[PageCount | None, key("The most pages that the step reads.", 5)] = None
+    max_pages: Annotated[
+        PageCount | None, key("Maximum number of pages that the step reads.", 5)
+    ] = None
     retry: Annotated[
         StepRetryEntry | None,
         key("Call the operation again after it failed.", {"limit": 3}),
@@ -635,7 +637,7 @@ class ToolsetEntry(Entry, frozen=True):
 
 
 class ResultsEntry(Entry, frozen=True):
-    """What becomes of results that exceed the limit."""
+    """Handling of results that exceed the limit."""
 
     handles: Annotated[
         bool,
@@ -668,25 +670,25 @@ class CodeEntry(Entry, frozen=True):
     max_calls: Annotated[
         int,
         Meta(ge=1, le=1000),
-        key("The most calls of tools in one run.", 20),
+        key("Maximum number of tool calls in one run.", 20),
     ] = DEFAULT_BOUNDS.max_calls
     max_seconds: Annotated[
         float,
         Meta(gt=0, le=3600),
-        key("How long a run may take, without the time in which the user answers.", 120),
+        key("Maximum duration of a run, without the time in which the user answers.", 120),
     ] = DEFAULT_BOUNDS.max_seconds
     max_compute_seconds: Annotated[
         float,
         Meta(gt=0, le=600),
-        key("How long a run may compute, without the time of its calls.", 5),
+        key("Maximum computing time of a run, without the time of its calls.", 5),
     ] = DEFAULT_BOUNDS.max_compute_seconds
     max_memory_mb: Annotated[
-        int, Meta(ge=16, le=4096), key("The most memory of one run, in MiB.", 128)
+        int, Meta(ge=16, le=4096), key("Maximum memory of one run, in MiB.", 128)
     ] = DEFAULT_BOUNDS.max_memory_mb
     max_runs: Annotated[
-        int, Meta(ge=1, le=256), key("The most runs of one process at a time.", 8)
+        int, Meta(ge=1, le=256), key("Maximum number of concurrent runs in each process.", 8)
     ] = DEFAULT_BOUNDS.max_runs
     max_runs_per_caller: Annotated[
         Annotated[int, Meta(ge=1, le=256)] | UnsetType,
-        key("The most of these runs of one caller over HTTP; by default, half of them.", 2),
+        key("Maximum number of these runs for one caller over HTTP. By default, half of them.", 2),
     ] = UNSET
