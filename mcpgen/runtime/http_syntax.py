@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_FIELD: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
+_VALUE: Final = rb"[\t\x20-\x7e\x80-\xff]*"
+_IS_VALUE: Final = re.compile(_VALUE).fullmatch
+_FIELD: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):(" + _VALUE + rb")")
 
 
 class MalformedMessageError(ValueError):
@@ -22,6 +24,11 @@ def parse_field(line: bytes) -> tuple[bytes, bytes]:
     if field is None:
         raise MalformedMessageError("invalid field line")
     return field[1], field[2].strip(b" \t")
+
+
+def trim_value(text: bytes) -> bytes | None:
+    """Return the value that is written so in a field line; None if no value can be written so."""
+    return text.strip(b" \t") if _IS_VALUE(text) else None
 
 
 MAX_CHUNK_LINE_BYTES: Final = 1024  # a chunk's size with its extensions

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mcpgen.runtime.http_syntax import MalformedMessageError
-from mcpgen.runtime.transports.http.latest_head import LatestHead
+from mcpgen.runtime.transports.http.latest_head import MAX_BYTES, LatestHead
 from mcpgen.runtime.transports.http.request_head import ParsedRequest, parse_request
 
 REQUEST_LINES = [
@@ -119,6 +119,8 @@ ORDINARY = b"\r\n".join(
     )
 )
 
+BOTH = [Change("replace", 0, b"Host: b"), Change("replace", 5, b"X-Number: 2")]
+
 
 @given(first_heads | st.just(ORDINARY), rounds)
 @example(ORDINARY, [[Change("replace", 6, b"Content-Length: 4")]])
@@ -128,6 +130,7 @@ ORDINARY = b"\r\n".join(
 @example(ORDINARY, [[Change("replace", 4, b"Mcp-Name: other")]])
 @example(ORDINARY + b"\r\nX-Number: 1", [[Change("replace", 6, b"X-Number: 2")]])
 @example(ORDINARY, [[Change("first", 3, b"")], [Change("first", 1, b"")]])
+@example(ORDINARY, [BOTH, [Change("replace", 0, b"Host: bc")]])
 @settings(max_examples=1000)
 def test_a_changed_head_is_parsed_as_a_new_one(head: bytes, rounds: list[list[Change]]) -> None:
     heads = LatestHead()
@@ -141,6 +144,46 @@ def test_a_changed_head_is_parsed_as_a_new_one(head: bytes, rounds: list[list[Ch
             head = previous
 
 
+NAMES = [b"X-Number", b"x-number", b"Content-Length", b"Host", b"Mcp-Name", b"Transfer-Encoding"]
+VALUES = [
+    *(b" 1", b" 2", b" 11", b"", b"  3\t", b" a b", b"\t", b" \xe9", b" \x7f", b" \0", b" :"),
+    *(b" 1\r", b" 1\n", b" 1\r\n", b"\r\n", b" 1\r\n\r\n", b" 1\n\r\n1", b"\r\n 1"),
+    *(b" 1\r\nX-Number: 5", b" 1\r\nContent-Length: 5", b" 1\r\nX-Other", b" " + b"1" * MAX_BYTES),
+]
+BESIDE = [b"", b"Host: a\r\nAccept: */*", b"X-Number-2: 1", b"x-number: 1", b"Content-Length: 3"]
+
+
+@given(
+    st.sampled_from(NAMES),
+    st.tuples(st.sampled_from(BESIDE), st.sampled_from(BESIDE)),
+    st.lists(st.sampled_from(VALUES) | st.binary(max_size=4), min_size=3, max_size=8),
+    st.lists(st.tuples(st.integers(2, 8), changes), max_size=2),
+)
+@example(b"X-Number", (b"Host: a", b""), [b" 1", b" 2", b" 3"], [])
+@example(b"X-Number", (b"", b"Host: a"), [b" 1", b" 2", b" 33"], [])
+@example(b"X-Number", (b"", b""), [b" 1", b" 2", b" 3", b""], [])
+@example(b"Content-Length", (b"", b"Host: a"), [b" 1", b" 2", b" 33", b" x"], [])
+@example(b"X-Number", (b"Host: a", b"Host: a"), [b" 1", b" 2", b" 3\r\nX-Number: 4"], [])
+@example(
+    b"X-Number", (b"", b"Host: a"), [b" 1", b" 2", b" 3"], [(2, Change("replace", 2, b"Host: b"))]
+)
+@settings(max_examples=1500)
+def test_values_of_one_field_are_parsed_as_in_new_heads(
+    name: bytes,
+    beside: tuple[bytes, bytes],
+    values: list[bytes],
+    others: list[tuple[int, Change]],
+) -> None:
+    heads = LatestHead()
+    before, after = beside
+    for number, value in enumerate(values):
+        lines = (REQUEST_LINES[0], before, name + b":" + value, after)
+        head = b"\r\n".join(filter(None, lines))
+        for at, change in others:
+            head = change.apply(head) if number >= at else head
+        assert outcome(heads.parse, head) == outcome(parse_request, head)
+
+
 def outcome(parse: object, head: bytes) -> object:
     """Everything that a parser says about a head; None if it rejects the head."""
     assert callable(parse)
@@ -150,8 +193,8 @@ def outcome(parse: object, head: bytes) -> object:
         return None
     read = parsed.head
     return (
-        parsed[1:],
-        (read.method, read.path, read.query, read.fields, read.repeated),
+        (parsed.fields, parsed.content_length, parsed.transfer),
+        (read.method, read.path, read.query, read.repeated),
         (read.has_json, read.takes_json_and_events),
         routing_of(parsed),
     )

@@ -21,7 +21,7 @@ from mcpgen.runtime.protocol.prepared_list import PreparedList
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.state.session_store import MemorySessions
 from mcpgen.runtime.transports.http.exchange import HttpExchange
-from mcpgen.runtime.transports.http.request_head import RequestHead
+from mcpgen.runtime.transports.http.request_head import RequestHead, join_fields
 from mcpgen.runtime.transports.http.streamable import StreamableHttp
 from mcpgen.runtime.transports.json_input import make_hot_decoder
 from tests.support.mcp_schemas import check_frame
@@ -157,13 +157,14 @@ class Exchange:
         self._begin(app, sent, chunks, ends)
 
     def _begin(self, app: StreamableHttp, sent: SentHead, chunks: list[bytes], ends: bool) -> None:
-        head = RequestHead(*sent)
+        fields = join_fields(sent[-1])
+        head = RequestHead(*sent, fields)
         self._received = bytearray()
         self._decoder: ChunkedDecoder | None = None
         first, *self._chunks = chunks
         self._ends = ends
         more_body = bool(self._chunks) or not ends
-        self._http = HttpExchange(self, head, bytearray(first), more_body=more_body)
+        self._http = HttpExchange(self, head, fields, bytearray(first), more_body=more_body)
         self._http.start(app.answer, set())
         assert self._http._task is not None
         self.task = self._http._task

@@ -24,7 +24,7 @@ from mcpgen.runtime.transports.http.exchange import (
     too_large,
 )
 from mcpgen.runtime.transports.http.host_check import is_loopback
-from mcpgen.runtime.transports.http.request_head import Header, RequestHead
+from mcpgen.runtime.transports.http.request_head import Header, RequestHead, join_fields
 from mcpgen.runtime.transports.http.streamable import RETRY_AFTER, StreamableHttp
 
 Message: TypeAlias = MutableMapping[str, Any]
@@ -162,8 +162,9 @@ class AsgiExchange(HttpExchange):
             path = path[len(root_path) :]
         headers = [(bytes(name).lower(), bytes(value)) for name, value in scope["headers"]]
         query = bytes(scope.get("query_string", b"")).decode("latin-1")
-        head = RequestHead(scope["method"], path, query, headers)
-        super().__init__(request, head, more_body=scope["method"] == "POST")
+        fields = join_fields(headers)
+        head = RequestHead(scope["method"], path, query, headers, fields)
+        super().__init__(request, head, fields, more_body=scope["method"] == "POST")
         self.root_path = root_path
         self._request = request
         self._receive = receive

@@ -20,7 +20,11 @@ from mcpgen.runtime.transports.http.connection_limits import (
 )
 from mcpgen.runtime.transports.http.exchange import Answer, HttpExchange
 from mcpgen.runtime.transports.http.latest_head import LatestHead
-from mcpgen.runtime.transports.http.request_head import ParsedRequest, can_begin_request
+from mcpgen.runtime.transports.http.request_head import (
+    ORDINARY,
+    ParsedRequest,
+    can_begin_request,
+)
 
 LINGER_SECONDS: Final = 5.0  # for the rest of a rejected request
 UNREAD_SECONDS_WHEN_SHORT: Final = 2.0  # while a call waits for memory
@@ -125,7 +129,7 @@ class Connection(asyncio.Protocol):
             head, end, body = data.partition(_END_OF_HEAD)
             whole = self._parse_whole(head, body) if end else None
             if whole is not None:
-                self._begin(HttpExchange(self, whole.head, body))
+                self._begin(HttpExchange(self, whole.head, whole.fields, body))
                 return
         self._input += data
         self._needs_data = False
@@ -247,7 +251,8 @@ class Connection(asyncio.Protocol):
             parsed = self._head.parse(head)
         except MalformedMessageError:  # or after empty lines, which may come before a request
             return None
-        return parsed if parsed.content_length == len(body) and parsed.is_ordinary else None
+        is_whole = parsed.content_length == len(body) and parsed.transfer == ORDINARY
+        return parsed if is_whole else None
 
     def _begin_parsed(self, head: bytes) -> None:
         """Begin the request with this head and the first part of its body."""
@@ -256,15 +261,17 @@ class Connection(asyncio.Protocol):
         except MalformedMessageError:
             self._reject()
             return
-        self._chunks = ChunkedDecoder() if parsed.is_chunked else None
+        transfer = parsed.transfer
+        self._chunks = ChunkedDecoder() if transfer.is_chunked else None
         self._body_left, self._wire_bytes = parsed.content_length, 0
         exchange = HttpExchange(
             self,
             parsed.head,
+            parsed.fields,
             bytearray(),
-            more_body=parsed.is_chunked or parsed.content_length > 0,
-            is_persistent=parsed.is_persistent,
-            expects_continue=parsed.expects_continue,
+            more_body=transfer.is_chunked or parsed.content_length > 0,
+            is_persistent=transfer.is_persistent,
+            expects_continue=transfer.expects_continue,
         )
         self._begin(exchange)
         if exchange.more_body and self._input:

@@ -78,8 +78,8 @@ class HttpError(Exception):
 class HttpExchange:
     """A request and its response.
 
-    `fields` are the header fields by lower-case name, repeated ones joined. `address` identifies
-    the client (`identify_client`); "" if it is unknown.
+    `fields` are its header fields (`join_fields`). `address` identifies the client
+    (`identify_client`); "" if it is unknown.
     """
 
     __slots__ = (
@@ -111,6 +111,7 @@ class HttpExchange:
         self,
         connection: ExchangeConnection,
         head: RequestHead,
+        fields: dict[bytes, bytes],
         body: bytes | bytearray = b"",
         *,
         more_body: bool = False,
@@ -119,7 +120,7 @@ class HttpExchange:
     ) -> None:
         """Begin an exchange; with `more_body`, `body` is a `bytearray` that `add_body` extends."""
         self.head = head
-        self.fields = head.fields
+        self.fields = fields
         self.address = connection.client_network
         self.access: Access | None = None  # None without authorization
         self.more_body = more_body  # the end of the body has not arrived

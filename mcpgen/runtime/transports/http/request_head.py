@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from mcpgen.runtime.http_syntax import MalformedMessageError, parse_field
 from mcpgen.runtime.protocol.routing_headers import RoutingHeaders
@@ -16,14 +18,13 @@ Header: TypeAlias = tuple[bytes, bytes]
 
 
 class RequestHead:
-    """Method, target and header fields of a request; the same head may serve several requests.
+    """Method and target of a request, and what its header fields say to every server.
 
-    `path` is decoded, `query` is not. `fields` has lower-case names, repeated fields are joined
-    (`repeated` has their names).
+    The same head may serve several requests, whose other fields differ. `path` is decoded, `query`
+    is not. `repeated` has the names of repeated fields.
     """
 
     __slots__ = (
-        "fields",
         "has_json",
         "method",
         "path",
@@ -33,37 +34,40 @@ class RequestHead:
         "takes_json_and_events",
     )
 
-    def __init__(self, method: str, path: str, query: str, headers: Sequence[Header]) -> None:
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        query: str,
+        headers: Sequence[Header],
+        fields: Mapping[bytes, bytes],
+    ) -> None:
+        """Interpret header fields, which `fields` has as `join_fields` returns them."""
         self.method = method
         self.path = path
         self.query = query
-        self.fields = dict(headers)
         self.repeated: frozenset[bytes] = frozenset()
-        if len(self.fields) != len(headers):
-            self.fields = _join_repeated(headers)
+        if len(fields) != len(headers):
             counts = Counter(name for name, _ in headers)
             self.repeated = frozenset(name for name, number in counts.items() if number > 1)
         self.routing = RoutingHeaders(headers)
-        self.has_json = _is_json(self.fields.get(b"content-type"))
+        self.has_json = _is_json(fields.get(b"content-type"))
         self.takes_json_and_events = accepts(
-            self.fields.get(b"accept"), "application/json", "text/event-stream"
+            fields.get(b"accept"), "application/json", "text/event-stream"
         )
 
-    def replace_fields(self, fields: dict[bytes, bytes]) -> RequestHead:
-        """Return a copy with other `fields`.
 
-        Those for which `affects_more_than_fields` is true must have the values that they have here.
-        """
-        head = RequestHead.__new__(RequestHead)
-        head.method = self.method
-        head.path = self.path
-        head.query = self.query
-        head.fields = fields
-        head.repeated = self.repeated
-        head.routing = self.routing
-        head.has_json = self.has_json
-        head.takes_json_and_events = self.takes_json_and_events
-        return head
+def join_fields(headers: Sequence[Header]) -> dict[bytes, bytes]:
+    """Return header fields by lower-case name.
+
+    Repeated ones are joined, as for list headers; a repeated non-list field becomes invalid.
+    """
+    fields = dict(headers)
+    if len(fields) != len(headers):
+        fields = {}
+        for name, value in headers:
+            fields[name] = fields[name] + b", " + value if name in fields else value
+    return fields
 
 
 @lru_cache(maxsize=256)
@@ -100,14 +104,6 @@ def _is_json(content_type: bytes | None) -> bool:
     )
     charsets = [it.removeprefix("charset=").strip('"') for it in parameters if "charset=" in it]
     return media_type == "application/json" and set(charsets) <= {"utf-8", "utf8"}
-
-
-def _join_repeated(headers: Sequence[Header]) -> dict[bytes, bytes]:
-    """Join repeated fields, as for list headers; a repeated non-list field becomes invalid."""
-    fields: dict[bytes, bytes] = {}
-    for name, value in headers:
-        fields[name] = fields[name] + b", " + value if name in fields else value
-    return fields
 
 
 MAX_FIELDS: Final = 200
@@ -167,19 +163,25 @@ def _parse_line(line: bytes) -> Header:
     return header
 
 
-class ParsedRequest(NamedTuple):
-    """The head of a request, and how its body and its connection end."""
+class Transfer(NamedTuple):
+    """How the body of a request is sent, and how its connection ends."""
 
-    head: RequestHead
-    content_length: int
     is_chunked: bool
     is_persistent: bool  # another request may follow on the connection
     expects_continue: bool  # the client waits for status 100 before it sends the body
 
-    @property
-    def is_ordinary(self) -> bool:
-        """Whether the connection stays, and the body is sent unasked and in one piece."""
-        return self.is_persistent and not self.is_chunked and not self.expects_continue
+
+ORDINARY: Final = Transfer(is_chunked=False, is_persistent=True, expects_continue=False)
+"""The connection stays, and the body is sent unasked and in one piece."""
+
+
+class ParsedRequest(Struct, frozen=True, eq=False):
+    """The parsed head of a request. `fields` are its header fields (`join_fields`)."""
+
+    head: RequestHead
+    fields: dict[bytes, bytes]
+    content_length: int
+    transfer: Transfer
 
 
 def can_begin_request(received: bytearray, searched: int) -> bool:
@@ -210,13 +212,15 @@ def parse_request(head: bytes) -> ParsedRequest:
     if b"upgrade" in options and b"upgrade" in fields and not _FRAMING_FIELDS.isdisjoint(fields):
         # A server that upgraded the connection would read the body as the new protocol.
         raise MalformedMessageError("an upgrade with a body")
+    expects_continue = fields.get(b"expect", b"").lower() == b"100-continue"
+    is_persistent = not is_old and b"close" not in options
+    transfer = Transfer(is_chunked, is_persistent, expects_continue)
     path, query = _split_target(target.decode("ascii"))
     if not target.startswith(b"/"):
         headers.append((b"host", target))  # an absolute target counts as another Host header
-    parsed_head = RequestHead(method.decode("ascii"), path, query, headers)
-    expects_continue = fields.get(b"expect", b"").lower() == b"100-continue"
-    is_persistent = not is_old and b"close" not in options
-    return ParsedRequest(parsed_head, content_length, is_chunked, is_persistent, expects_continue)
+    fields = join_fields(headers)
+    parsed_head = RequestHead(method.decode("ascii"), path, query, headers, fields)
+    return ParsedRequest(parsed_head, fields, content_length, transfer)
 
 
 def _determine_framing(

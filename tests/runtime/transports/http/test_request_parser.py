@@ -21,8 +21,9 @@ def test_a_head_is_parsed() -> None:
     parsed = head_of(b"Host: a", b"X-Y:\t b \xe9 ", first=b"GET /a%20b?c=%20d HTTP/1.1")
     head = parsed.head
     assert (head.method, head.path, head.query) == ("GET", "/a b", "c=%20d")
-    assert head.fields == {b"host": b"a", b"x-y": b"b \xe9"}
-    assert parsed[1:] == (0, False, True, False)
+    assert parsed.fields == {b"host": b"a", b"x-y": b"b \xe9"}
+    assert parsed.content_length == 0
+    assert parsed.transfer == (False, True, False)
 
 
 @pytest.mark.parametrize(
@@ -57,9 +58,9 @@ def test_malformed_fields_are_rejected(field: bytes) -> None:
     [(b"http://a/mcp?b", "/mcp"), (b"HTTPS://a", "/"), (b"http://a?b", "/")],
 )
 def test_an_absolute_target_is_added_to_the_host(target: bytes, path: str) -> None:
-    head = head_of(b"Host: a", first=b"GET %b HTTP/1.1" % target).head
-    assert head.path == path
-    assert head.fields == {b"host": b"a, " + target}
+    parsed = head_of(b"Host: a", first=b"GET %b HTTP/1.1" % target)
+    assert parsed.head.path == path
+    assert parsed.fields == {b"host": b"a, " + target}
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,8 @@ def test_an_absolute_target_is_added_to_the_host(target: bytes, path: str) -> No
 def test_the_body_length_is_determined_by_the_fields(
     fields: list[bytes], length: int, is_chunked: bool
 ) -> None:
-    assert head_of(*fields)[1:3] == (length, is_chunked)
+    parsed = head_of(*fields)
+    assert (parsed.content_length, parsed.transfer.is_chunked) == (length, is_chunked)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,7 @@ def test_ambiguous_framing_is_rejected(fields: list[bytes]) -> None:
 
 def test_http_1_0_allows_neither_chunks_nor_persistent_connections() -> None:
     old = b"POST /mcp HTTP/1.0"
-    assert not head_of(b"Connection: keep-alive", first=old).is_persistent
+    assert not head_of(b"Connection: keep-alive", first=old).transfer.is_persistent
     with pytest.raises(MalformedMessageError):
         head_of(b"Transfer-Encoding: chunked", first=old)
 
@@ -120,7 +122,7 @@ def test_http_1_0_allows_neither_chunks_nor_persistent_connections() -> None:
 def test_the_connection_field_determines_persistence(
     fields: list[bytes], is_persistent: bool
 ) -> None:
-    assert head_of(*fields).is_persistent is is_persistent
+    assert head_of(*fields).transfer.is_persistent is is_persistent
 
 
 def test_an_upgrade_request_with_a_body_is_rejected() -> None:
