@@ -6,7 +6,8 @@ import asyncio
 import os
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Generator, Iterable
+from contextvars import Context as Variables
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Final
 
@@ -48,42 +49,38 @@ if TYPE_CHECKING:
     from mcpgen.runtime.tasks.service import TaskService
 
 
-class IsolatedWork:
-    """Awaits `work` in a copy of the context, so that its context variables do not leak.
+class BegunWork:
+    """Awaits the rest of a coroutine that has begun in `context` and waits for `awaited`.
 
-    `when_it_waits` is called once, in the surrounding context, when `work` first waits.
+    `steps` is the iterator of the coroutine.
     """
 
-    __slots__ = ("_run", "_when_it_waits", "_work", "has_waited")
+    __slots__ = ("_awaited", "_run", "_steps")
 
-    def __init__(self, work: Coroutine[Any, Any, None], when_it_waits: Callable[[], None]) -> None:
-        self.has_waited = False
-        self._work = work
-        self._when_it_waits = when_it_waits
-        self._run = copy_context().run
+    def __init__(self, steps: Generator[Any, None, None], context: Variables, awaited: Any) -> None:
+        self._awaited = [awaited]
+        self._steps = steps
+        self._run = context.run
 
     def __await__(self) -> Any:
         return self
 
-    def __iter__(self) -> IsolatedWork:
+    def __iter__(self) -> BegunWork:
         return self
 
     def __next__(self) -> Any:
-        awaited = self._run(self._work.send, None)
-        if not self.has_waited:
-            self.has_waited = True
-            self._when_it_waits()
-        return awaited
+        return self._awaited.pop() if self._awaited else self._run(next, self._steps)
 
     def throw(self, error: BaseException) -> Any:
-        """Raise an error in the work; return the next awaitable."""
-        return self._run(self._work.throw, error)
+        """Raise an error in the coroutine; return the next awaitable."""
+        return self._run(self._steps.throw, error)
 
     def close(self) -> None:
         """Close the coroutine."""
-        self._run(self._work.close)
+        self._run(self._steps.close)
 
 
+_HAS_ENDED: Final = object()  # instead of what a coroutine waits for
 STOP_SECONDS: Final = 5.0  # for a handler that was cancelled
 _REPORTED_ERRORS: Final = (
     InvalidArgumentsError,
@@ -250,12 +247,15 @@ class Dispatcher:
         try:
             while self._ready and task is not None and not task.cancelling():
                 request, flush = self._ready.popleft()
-                if request.is_open:  # not cancelled before it began
+                if not request.is_open:  # cancelled before it began
+                    continue
+                steps, variables = self._run(request, flush).__await__(), copy_context()
+                awaited = variables.run(next, steps, _HAS_ENDED)
+                if awaited is not _HAS_ENDED:
                     self._tasks[request] = task
-                    work = IsolatedWork(self._run(request, flush), self._start_ready)
-                    await work
-                    if work.has_waited:
-                        return
+                    self._start_ready()
+                    await BegunWork(steps, variables, awaited)
+                    return
         finally:
             self._start_ready()  # a handler that cancels its own task must not affect others
 
