@@ -70,4 +70,8 @@ def test_revisions_are_listed_newest_first() -> None:
 
 @pytest.mark.parametrize("revision", ALL)
 def test_a_row_has_each_field_of_the_table_and_no_other(revision: str) -> None:
-    assert vars(BY_NAME[revision]).keys() == Revision.__annotations__.keys()
+    row = BY_NAME[revision]
+    assert {name for name in dir(row) if name[0] != "_"} == Revision.__annotations__.keys()
+    assert all(hasattr(row, name) for name in Revision.__annotations__)
+    with pytest.raises(AttributeError):
+        Revision(row, unknown=True)

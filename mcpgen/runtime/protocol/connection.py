@@ -41,7 +41,6 @@ class ClientConnection:
     def __init__(
         self,
         definition: ServerDefinition,
-        *,
         session: LegacySession | None = None,
         encode: Encode = encode_json,
         address: str = "",

@@ -7,7 +7,6 @@ A function returns True if a handler must answer the request; the others have an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.client_requests import find_extension
@@ -39,15 +38,18 @@ MAX_LISTENS: Final = 1000  # `subscriptions/listen` per connection; over HTTP ea
 Method: TypeAlias = "Callable[[Request], bool | None]"
 
 
-@lru_cache(maxsize=16)
 def select_methods(definition: ServerDefinition, revision: Revision) -> Mapping[str, Method]:
     """Return the methods of a revision whose capability the server declares."""
-    known = revision.request_methods | revision.extension_methods
-    return {
-        name: method
-        for name, (method, members) in _METHODS.items()
-        if name in known and (not members or any(getattr(definition, member) for member in members))
-    }
+    methods = definition.methods.get(revision)
+    if methods is None:
+        known = revision.request_methods | revision.extension_methods
+        methods = definition.methods[revision] = {
+            name: method
+            for name, (method, members) in _METHODS.items()
+            if name in known
+            and (not members or any(getattr(definition, member) for member in members))
+        }
+    return methods
 
 
 def _initialize(request: Request) -> None:

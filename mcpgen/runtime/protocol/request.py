@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from mcpgen.runtime.auth.access import Access
     from mcpgen.runtime.process.output_screen import OutputScreen
-    from mcpgen.runtime.protocol.server_definition import ServerDefinition
     from mcpgen.runtime.telemetry.observer import Observation
 
 _NO_PROGRESS: Final = float("-inf")
@@ -58,6 +57,7 @@ class Request:
         "batch",
         "client_capabilities",
         "connection",
+        "definition",
         "id",
         "input_responses",
         "is_open",
@@ -85,6 +85,7 @@ class Request:
         access: Access | None = None,
     ) -> None:
         self.connection = connection
+        self.definition = connection.definition  # as this client sees it, from the checks on
         self.revision = revision
         self.id = id
         self.method = method
@@ -102,14 +103,6 @@ class Request:
         self.is_open = True
         self.observation: Observation | None = None  # None without telemetry
         self.screen: OutputScreen | None = None  # masks secrets; set before the handler runs
-
-    @property
-    def definition(self) -> ServerDefinition:
-        """The server as this client sees it."""
-        definition = self.connection.definition
-        if definition.views is None:  # asked twice for each call
-            return definition
-        return definition.for_client(self.client_capabilities)
 
     @property
     def principal(self) -> str:
@@ -175,6 +168,7 @@ class Request:
             self.access,
         )
         inner.client_capabilities = self.client_capabilities
+        inner.definition = self.definition
         inner.screen = self.screen
         inner.observation = None if observer is None else observer.begin(inner)
         return inner

@@ -27,7 +27,6 @@ from mcpgen.runtime.protocol.methods import select_methods
 from mcpgen.runtime.protocol.request import Request
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.protocol.versions import (
-    BY_NAME,
     LEGACY_NAMES,
     REVISION_2025_11_25,
     REVISION_2026_07_28,
@@ -77,7 +76,6 @@ class ServerProtocol(ClientConnection):
     def receive(
         self,
         message: Any,
-        *,
         stream: Stream = None,
         headers: RoutingHeaders | None = None,
         access: Access | None = None,
@@ -216,6 +214,8 @@ class ServerProtocol(ClientConnection):
             self._read_modern(request, headers)
         else:
             self._read_legacy(request)
+        if self.definition.views is not None:
+            request.definition = self.definition.for_client(request.client_capabilities)
         method = select_methods(request.definition, request.revision).get(request.method)
         if method is None:
             raise ProtocolError(METHOD_NOT_FOUND, f"unknown method {request.method[:100]!r}")
@@ -236,7 +236,8 @@ class ServerProtocol(ClientConnection):
         version = meta.get(PROTOCOL_VERSION)
         if type(version) is not str:
             raise ProtocolError(INVALID_PARAMS, f"missing {PROTOCOL_VERSION!r} in `params._meta`")
-        if type(meta.get(CLIENT_CAPABILITIES)) is not dict:
+        capabilities = meta.get(CLIENT_CAPABILITIES)
+        if type(capabilities) is not dict:
             raise ProtocolError(
                 INVALID_PARAMS, f"missing {CLIENT_CAPABILITIES!r} in `params._meta`"
             )
@@ -245,7 +246,7 @@ class ServerProtocol(ClientConnection):
         request.revision = self._select_revision(version)
         if headers is not None and request.method == "tools/call":
             self._check_argument_headers(headers, params)
-        request.client_capabilities = meta[CLIENT_CAPABILITIES]
+        request.client_capabilities = capabilities
         if "progressToken" in meta:
             request.progress_token = parse_id(meta["progressToken"])
         if LOG_LEVEL in meta:
@@ -257,13 +258,14 @@ class ServerProtocol(ClientConnection):
             request.log_level = meta[LOG_LEVEL]
 
     def _check_argument_headers(self, headers: RoutingHeaders, params: JsonObject) -> None:
-        name, arguments = params.get("name"), params.get("arguments", {})
-        if self.definition.tools is not None and type(name) is str and type(arguments) is dict:
-            headers.check_arguments(self.definition.tools.header_rules(name), arguments)
+        name, tools = params.get("name"), self.definition.tools
+        rules = tools.header_rules(name) if tools is not None and type(name) is str else None
+        if rules and type(arguments := params.get("arguments", {})) is dict:
+            headers.check_arguments(rules, arguments)
 
     def _select_revision(self, version: str | None) -> Revision:
-        revision = BY_NAME.get(version or "")
-        if revision is None or not revision.is_modern or revision not in self.definition.revisions:
+        revision = self.definition.modern_by_name.get(version or "")
+        if revision is None:
             raise self._make_version_error(version)
         return revision
 

@@ -45,6 +45,8 @@ class ServerDefinition:
         "has_subscriptions",
         "info",
         "instructions",
+        "methods",
+        "modern_by_name",
         "observer",
         "open_skill_files",
         "prompts",
@@ -95,6 +97,8 @@ class ServerDefinition:
         self.revisions = revisions
         # Computed once, since every message asks for it.
         self.has_both_eras = revisions[0].is_modern and not revisions[-1].is_modern
+        self.modern_by_name = {it.name: it for it in revisions if it.is_modern}
+        self.methods: dict[Revision, Mapping[str, Any]] = {}  # `methods.select_methods`
         self.ttl_ms = ttl_ms
         self.cache_scope = cache_scope
         self.observer = observer  # None without telemetry
@@ -105,7 +109,8 @@ class ServerDefinition:
     def replace(self, **changes: Any) -> ServerDefinition:
         """Return a copy with these fields changed."""
         fields = {name: getattr(self, name) for name in self.__slots__}
-        del fields["has_both_eras"], fields["result_meta"]  # derived from other fields
+        for derived in ("has_both_eras", "methods", "modern_by_name", "result_meta"):
+            del fields[derived]
         return ServerDefinition(**{**fields, **changes})
 
     def for_client(self, capabilities: JsonObject) -> ServerDefinition:

@@ -51,11 +51,14 @@ class Revision:
     cacheable: frozenset[str]  # methods whose results may be kept (`ttlMs`)
     may_require_input: frozenset[str]  # methods with `InputRequiredResult`
 
+    __slots__ = tuple(__annotations__)  # read for each call, which a `__dict__` makes slower
+
     def __init__(self, former: Revision | None = None, **fields: Any) -> None:
         """Create a row from all fields, or from those that differ from the `former` revision."""
         if former is not None:
-            vars(self).update(vars(former))
-        vars(self).update(fields)
+            fields = {name: getattr(former, name) for name in self.__slots__} | fields
+        for name, value in fields.items():
+            setattr(self, name, value)
 
 
 # The first revision states every field, each later one only what it changed.

@@ -321,17 +321,9 @@ class StreamableHttp:
     ) -> None:
         """Answer a stateless POST."""
         definition = self._definition if modern else self._definition_without_sessions
-        protocol = ServerProtocol(
-            definition, session=session, encode=self._encode, address=exchange.address
-        )
+        protocol = ServerProtocol(definition, session, self._encode, exchange.address)
         stream = StatelessStream(protocol)
-        events = protocol.receive(
-            message,
-            stream=stream,
-            headers=exchange.head.routing,
-            access=exchange.access,
-            modern=modern,
-        )
+        events = protocol.receive(message, stream, exchange.head.routing, exchange.access, modern)
         self._open.add(stream)
         try:
             answer_later = partial(self._answer_later, exchange, stream)
