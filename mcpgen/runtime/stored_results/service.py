@@ -37,7 +37,7 @@ from mcpgen.runtime.stored_results.parts import (
 from mcpgen.runtime.stored_results.prepared import BYTES, JSON, Preparer, StorageTerms
 from mcpgen.runtime.stored_results.table import ResultTable, StoredResult
 from mcpgen.runtime.tools.continuation import NextCall, describe_calls
-from mcpgen.runtime.tools.projection import shorten, shorten_text
+from mcpgen.runtime.tools.projection import leave_room, shorten, shorten_text
 from mcpgen.runtime.tools.results import NEXT_CALLS_KEY, TRUNCATED_KEY
 from mcpgen.runtime.upstream.response.json_decoding import (
     LONG_BYTES,
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from mcpgen.runtime.tools.tool import Tool
     from mcpgen.runtime.upstream.response.redaction import Redactor
 
-_ROOM_FOR_NOTES: Final = 1_000  # bytes
 _MAX_HANDLE: Final = 200  # characters
 _MAX_SHOWN: Final = 100  # of an unknown one
 _SECONDS: Final = 60  # of a minute
@@ -228,7 +227,7 @@ class StoredResults:
                 raise ToolError(str(error)) from None
         shown = skip(value, offset)
         cut = shorten_text if isinstance(shown, str) else shorten
-        short = cut(shown, self._max_bytes, room=min(_ROOM_FOR_NOTES, self._max_bytes // 4))
+        short = cut(shown, self._max_bytes, leave_room)
         return _make_result(Text(short.text), [*reading.list_calls(short.cuts, value, offset)])
 
     def _show_part(
@@ -250,7 +249,7 @@ class StoredResults:
         self, record: StoredResult, content: bytes, offset: int
     ) -> tuple[str | bytes, str, int | None]:
         """Return a part, which one it is, and where the next begins; None after the last one."""
-        room = self._max_bytes - min(_ROOM_FOR_NOTES, self._max_bytes // 4)
+        room = leave_room(self._max_bytes)
         whole: str | bytes = content
         if record.kind != BYTES:
             whole = content.decode("utf-8", "surrogatepass")

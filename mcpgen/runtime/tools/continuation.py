@@ -42,8 +42,8 @@ class Rest(Struct):
 
     tool: Tool
     arguments: JsonObject
-    paging: Paging | None = None
     through: str = ""  # the tool by which clients call unlisted ones; "" for a listed one
+    paging: Paging | None = None
     is_replaced: bool = False  # hooks may change what the API sent, so that its pages are unknown
     is_projected: bool = False  # the part of the result that shows how to continue may be omitted
     place: Place = ()  # the start of the result, as `open` found it

@@ -22,6 +22,7 @@ Each level of nesting encodes its parts again, so a value of 10 MB is cut at mos
 _FEW_MEMBERS = 1_000  # whose names all stay
 _SHORTEST_TEXT = 40  # of a text that is cut; below this, too little would stay to be of use
 _MAX_CHARACTER_BYTES = 4  # in UTF-8
+_ROOM_FOR_NOTES = 1_000  # bytes
 _MANY_CUTS = 10  # from which on objects are cut at one place each: the caller reads every note
 
 Place: TypeAlias = tuple[str | int, ...]
@@ -57,27 +58,32 @@ class Shortened(Struct, frozen=True):
     cuts: tuple[Cut, ...] = ()
 
 
-def shorten(value: Any, max_bytes: int, room: int = 0) -> Shortened:
+def leave_room(max_bytes: int) -> int:
+    """Return what a value may take of a limit, so that notes on what was cut fit as well."""
+    return max_bytes - min(_ROOM_FOR_NOTES, max_bytes // 4)
+
+
+def shorten(value: Any, max_bytes: int, bound: Callable[[int], int] | None = None) -> Shortened:
     """Cut a JSON value so that its text has at most `max_bytes` in UTF-8.
 
     The last items of the longest arrays go first, then the ends of long texts. Structure stays, and
     so do the names of members, but for objects with thousands of members or many long ones, whose
-    last members go. At least the beginning of each list and text stays. A value that is cut leaves
-    `room` bytes of the limit.
+    last members go. At least the beginning of each list and text stays. A value that is cut
+    takes at most `bound(max_bytes)`.
     """
     encoded = msgspec.json.encode(value)
     if len(encoded) <= max_bytes:
         return Shortened(value, encoded.decode())
     del encoded
-    return _Cutter().shorten(value, max_bytes - room)
+    return _Cutter().shorten(value, bound(max_bytes) if bound else max_bytes)
 
 
-def shorten_text(text: str, max_bytes: int, room: int = 0) -> Shortened:
+def shorten_text(text: str, max_bytes: int, bound: Callable[[int], int] | None = None) -> Shortened:
     """Cut a text, as `shorten` does, that is sent as it is and not as JSON."""
     if len(text) * _MAX_CHARACTER_BYTES <= max_bytes or _count_text(text) <= max_bytes:
         return Shortened(text, text)
     cutter = _Cutter(_count_text)
-    kept = cutter.cut_text(text, max_bytes - room, ())
+    kept = cutter.cut_text(text, bound(max_bytes) if bound else max_bytes, ())
     return Shortened(kept, kept, tuple(cutter.cuts))
 
 

@@ -193,7 +193,7 @@ class ToolRegistry:
         if results is not None and name == results.tool:
             return await results.call(arguments, context)
         tool = self.find(name) if is_listed else self.tools[name]
-        rest = Rest(tool, arguments, through=through)
+        rest = Rest(tool, arguments, through)
         try:
             if tool.name in self.merged:
                 rest = self._select(rest)
@@ -244,26 +244,28 @@ class ToolRegistry:
         max_bytes: int | None,
     ) -> ToolResult:
         tool = rest.tool
-        projection = self._projections.get(tool.name)
-        if projection is not None:
-            value = select_members(value, projection.select)
-            rest.is_projected = bool(projection.select)
+        shape = self._shapes.get(tool.name) or self._make_shape(tool)
+        if shape.projection is not None:
+            value = select_members(value, shape.projection.select)
+            rest.is_projected = bool(shape.projection.select)
         if tool.fields in rest.arguments and not isinstance(value, ToolResult):
             fields = tool.select_fields(rest.arguments)
             value = select_members(value, fields)
             rest.is_projected |= bool(fields)
         if tool.continuation in rest.arguments:
             value = rest.open(value)
-        shape = self._shapes.get(tool.name)
-        if shape is None:
-            client = self._client
-            shape = tool.make_result_shape(client.name, client.limits)
-            self._shapes[tool.name] = shape
         if max_bytes is not None:
             shape = replace(shape, max_bytes=max_bytes)
         rest.value = value
         is_cut_off = response is not None and response.is_cut_off
         return self._show(rest, shape, notes, is_cut_off, value)
+
+    def _make_shape(self, tool: Tool) -> ResultShape:
+        client = self._client
+        shape = tool.make_result_shape(client.name, client.limits)
+        shape = replace(shape, projection=self._projections.get(tool.name))
+        self._shapes[tool.name] = shape
+        return shape
 
     async def _store(
         self,
@@ -301,12 +303,9 @@ class ToolRegistry:
     ) -> ToolResult:
         """Return a result within the limits; `prepared` is the value in the store."""
         cuts: tuple[Cut, ...] = ()
-        projection = self._projections.get(rest.tool.name)
-        if projection is not None:
-            value, cuts = projection.cut(value, is_rest=bool(rest.place))
-        result = make_result(
-            value, shape, rest=rest, cuts=cuts, is_cut_off=is_cut_off, prepared=prepared
-        )
+        if shape.projection is not None:
+            value, cuts = shape.projection.cut(value, is_rest=bool(rest.place))
+        result = make_result(value, shape, rest, cuts, is_cut_off, prepared)
         if not notes:
             return result
         return add_notes(result, map(self._client.get_redactor().clean, notes))
@@ -384,13 +383,12 @@ class ToolRegistry:
         arguments: JsonObject,
         context: Context,
         attempts: int | None = None,
-        *,
         is_gathered: bool = False,
     ) -> Awaitable[Any]:
         """Validate the arguments and start a tool's handler, with `context.api` set."""
         if self._scopes is not None:
             self.check_scopes(tool.name, context.owner.access)
-        keywords = tool.prepare_arguments(arguments, is_gathered=is_gathered)
+        keywords = tool.prepare_arguments(arguments, is_gathered)
         if tool.continuation in arguments:
             check_pointer(tool, arguments)
         if tool.fields in arguments:

@@ -10,17 +10,20 @@ from mcpgen.contract.limits import BYTES_PER_TOKEN, DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from mcpgen.jsonschema.validation import SchemaValidator
+    from mcpgen.runtime.tools.projection import Projection
 
 
 class ResultShape(Struct, frozen=True):
     """Result shape from a tool's contract.
 
     `uri` names bytes that have no name of their own. `output` validates against the listed output
-    schema; None if the tool lists none.
+    schema; None if the tool lists none. `projection` is what the tool's results have of its values;
+    None for all.
     """
 
     operation: str
     result_key: str = ""
     uri: str = ""
     output: SchemaValidator | None = None
+    projection: Projection | None = None
     max_bytes: int = DEFAULT_LIMITS.max_result_tokens * BYTES_PER_TOKEN

@@ -28,6 +28,7 @@ from mcpgen.runtime.tools.continuation import Rest, describe_calls
 from mcpgen.runtime.tools.projection import (
     Cut,
     Shortened,
+    leave_room,
     merge_cuts,
     shorten,
     shorten_text,
@@ -49,13 +50,11 @@ DEPARTURES_KEY = "mcpgen/schemaDepartures"
 NEXT_CALLS_KEY = "mcpgen/nextCalls"
 _NEXT_CALLS: Final = "next_calls"
 """The member of structured content with the calls that return what was cut."""
-_ROOM_FOR_NOTES: Final = 1_000  # bytes
 
 
 def make_result(
     value: Any,
     shape: ResultShape,
-    *,
     rest: Rest | None = None,
     cuts: Sequence[Cut] = (),
     is_cut_off: bool = False,
@@ -75,8 +74,7 @@ def make_result(
         result = _make_whole_result(value, shape, prepared)
         if result is not None:
             return result
-    room = min(_ROOM_FOR_NOTES, shape.max_bytes // 4)
-    short = (shorten_text if is_text else shorten)(value, shape.max_bytes, room)
+    short = (shorten_text if is_text else shorten)(value, shape.max_bytes, leave_room)
     cuts = merge_cuts(cuts, short.cuts, short.value) if cuts else short.cuts
     if cuts or is_cut_off or not (rest is None or rest.is_whole):
         return _make_part(short, cuts, rest, shape, is_cut_off=is_cut_off, prepared=prepared)

@@ -40,6 +40,20 @@ HandlerT = TypeVar("HandlerT", bound=Handler)
 class Tool:
     """One tool of a contract; validators are compiled on its first call."""
 
+    # What each call needs is in slots, as in `Redactor`.
+    __slots__ = (
+        "__dict__",
+        "continuation",
+        "contract",
+        "defaults",
+        "fields",
+        "flat_body",
+        "handler",
+        "keywords",
+        "name",
+        "operation",
+    )
+
     def __init__(self, name: str, contract: JsonObject) -> None:
         self.name = name
         self.contract = contract
@@ -155,10 +169,10 @@ class Tool:
         return self._own_arguments.union(self.keywords)
 
     @cached_property
-    def _are_keywords_names(self) -> bool:
+    def _passes_as_given(self) -> bool:
         """Whether a handler's keywords equal the argument names and values need no conversion."""
         are_alike = all(name == keyword for name, keyword in self.keywords.items())
-        return are_alike and "wire_names" not in self.contract
+        return are_alike and self.contract.keys().isdisjoint({"members", "wire_names"})
 
     @cached_property
     def rules(self) -> RequestRules:
@@ -174,9 +188,7 @@ class Tool:
         arguments = {wire_names.get(it, it): name for it, name in self.flat_body.names.items()}
         return replace(rules, body=replace(rules.body, arguments=arguments))
 
-    def prepare_arguments(
-        self, arguments: JsonObject, *, is_gathered: bool = False
-    ) -> dict[str, Any]:
+    def prepare_arguments(self, arguments: JsonObject, is_gathered: bool = False) -> dict[str, Any]:
         """Validate arguments and map them to the handler's keywords.
 
         `is_gathered` states that the members of a flat body are inside of it already.
@@ -201,10 +213,14 @@ class Tool:
             raise self._make_unknown_error(given, (*keywords, *own))
         if not self._input_validator.is_valid(arguments):
             raise InvalidArgumentsError(self.name, self._describe_problems(arguments, passed))
+        return given if self._passes_as_given else self._convert(given)
+
+    def _convert(self, given: JsonObject) -> dict[str, Any]:
+        """Convert valid arguments to what the handler gets by its keywords."""
         if "wire_names" in self.contract:
             given = self._rename_members(given)
-        elif not self._are_keywords_names:
-            given = {keywords[name]: value for name, value in given.items()}
+        else:
+            given = {self.keywords[name]: value for name, value in given.items()}
         return self._add_default_members(given) if "members" in self.contract else given
 
     def select_fields(self, arguments: JsonObject) -> JsonObject:
