@@ -155,11 +155,12 @@ class StdioLoop:
     def _handle_lines(self) -> None:
         """Handle the waiting lines; stop reading while the server is busy."""
         pipe, protocol, dispatcher = self._pipe, self._protocol, self._dispatcher
-        for _ in range(LINES_AT_ONCE):
-            if not pipe.lines or self._is_busy() or self._shutdown.done():
+        decode, flush = self._decode, self.flush
+        for _ in range(LINES_AT_ONCE if self._may_receive() else 0):
+            if not pipe.lines or dispatcher.is_full:
                 break
-            dispatcher.dispatch(protocol, pipe.receive(protocol, self._decode), self.flush)
-        self.flush()
+            dispatcher.dispatch(protocol, pipe.receive(protocol, decode), flush)
+        flush()
         if pipe.lines:
             self._stop_reading()
         elif pipe.is_at_end:
@@ -167,23 +168,26 @@ class StdioLoop:
         else:
             self._start_reading()
 
-    def _is_busy(self) -> bool:
-        return self._dispatcher.is_full or self._unwritten_bytes > MAX_UNWRITTEN_BYTES
+    def _may_receive(self) -> bool:
+        """Return whether a line may be handled now, which no line itself changes."""
+        return self._unwritten_bytes <= MAX_UNWRITTEN_BYTES and not self._shutdown.done()
 
     # -- writing -------------------------------------------------------------------------------
 
     def _write(self) -> None:
         self._flush_is_due = False
         for outgoing in self._protocol.messages_to_send():
-            self._unwritten += (outgoing.data, b"\n")
-            self._unwritten_bytes += len(outgoing.data) + 1
-            if len(outgoing.data) >= LONG_BYTES:
-                self._pipe.grow(len(outgoing.data) + 1)
+            data = outgoing.data
+            size = len(data) + 1
+            self._unwritten += (data, b"\n")
+            self._unwritten_bytes += size
+            if size > LONG_BYTES:
+                self._pipe.grow(size)
         self._write_unwritten()
         if self._unwritten_bytes > LONG_BYTES or self._counted_bytes:
             response_budget.change_buffered(self._unwritten_bytes - self._counted_bytes)
             self._counted_bytes = self._unwritten_bytes
-        if self._pipe.lines and not self._is_busy() and not self._shutdown.done():
+        if self._pipe.lines and self._may_receive() and not self._dispatcher.is_full:
             self._handle_lines()
 
     def _write_unwritten(self) -> None:
