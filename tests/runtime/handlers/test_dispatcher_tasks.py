@@ -109,6 +109,28 @@ def test_context_variables_are_local_to_a_call() -> None:
     run(scenario)
 
 
+def test_a_cancelled_call_has_its_own_context_variables() -> None:
+    async def scenario() -> None:
+        found: list[str] = []
+
+        async def speak_until_cancelled() -> str:
+            spoken.set("a word")
+            try:
+                await asyncio.Event().wait()
+            finally:
+                found.append(spoken.get())
+            return ""
+
+        pipe = Pipe(speak=speak_until_cancelled)
+        pipe.call("speak")
+        await asyncio.sleep(0)
+        pipe.cancel("speak")
+        await pipe.ended()
+        assert found == ["a word"]
+
+    run(scenario)
+
+
 def test_a_waiting_call_does_not_block_other_calls() -> None:
     async def scenario() -> None:
         go_on = asyncio.Event()

@@ -66,6 +66,14 @@ def call(run, make_client, arguments: dict[str, Any], **changes: Any) -> ToolRes
     return run(registry.call("list_pets", arguments, SimpleNamespace(owner=None)))
 
 
+def test_members_that_an_object_lacks_get_their_defaults() -> None:
+    contract = {**LIST_PETS, "arguments": {"petStatus": "petStatus"}}
+    schema = {"properties": {"petStatus": {"type": "object"}}}
+    contract |= {"input_schema": schema, "members": {"petStatus": {"kind": "cat", "age": 1}}}
+    prepared = Tool("list_pets", contract).prepare_arguments({"petStatus": {"age": 2}})
+    assert prepared == {"petStatus": {"kind": "cat", "age": 2}}
+
+
 def test_arguments_are_sent_under_their_wire_names(run, make_client, upstream) -> None:
     result = call(run, make_client, {"petStatus": "sold"})
     assert upstream.only_request.url == "https://petstore.example/v1/pets?status=sold"

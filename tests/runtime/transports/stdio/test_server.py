@@ -102,6 +102,15 @@ def test_calls_run_at_the_same_time(server: StdioProcess) -> None:
     assert {server.receive()["id"] for _ in range(3)} == {1, 2, 3}
 
 
+def test_lines_wait_while_there_are_too_many_calls(folder: Path) -> None:
+    contract = folder / "small_mcp" / "_generated" / "contract.json"
+    contract.write_text(json.dumps(json.loads(contract.read_text()) | {"limits": {"max_calls": 1}}))
+    with StdioProcess(folder) as server:
+        server.ask(call(1, "echo", "the event loop runs"))
+        server.send(call(2, "started", "file"), {"jsonrpc": "2.0", "id": 3, "method": "ping"})
+        assert [server.receive()["id"] for _ in range(2)] == [2, 3]
+
+
 def test_ten_thousand_pipelined_calls_are_each_answered_once(server: StdioProcess) -> None:
     count = 10_000
     server.send(*(call(number, "echo", str(number)) for number in range(count)))
