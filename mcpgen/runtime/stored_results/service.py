@@ -227,7 +227,7 @@ class StoredResults:
                 raise ToolError(str(error)) from None
         shown = skip(value, offset)
         cut = shorten_text if isinstance(shown, str) else shorten
-        short = cut(shown, self._max_bytes, leave_room)
+        short = cut(shown, self._max_bytes, has_notes=True)
         return _make_result(Text(short.text), [*reading.list_calls(short.cuts, value, offset)])
 
     def _show_part(

@@ -58,33 +58,33 @@ class Shortened(Struct, frozen=True):
     cuts: tuple[Cut, ...] = ()
 
 
-def leave_room(max_bytes: int) -> int:
-    """Return what a value may take of a limit, so that notes on what was cut fit as well."""
-    return max_bytes - min(_ROOM_FOR_NOTES, max_bytes // 4)
-
-
-def shorten(value: Any, max_bytes: int, bound: Callable[[int], int] | None = None) -> Shortened:
+def shorten(value: Any, max_bytes: int, *, has_notes: bool = False) -> Shortened:
     """Cut a JSON value so that its text has at most `max_bytes` in UTF-8.
 
     The last items of the longest arrays go first, then the ends of long texts. Structure stays, and
     so do the names of members, but for objects with thousands of members or many long ones, whose
-    last members go. At least the beginning of each list and text stays. A value that is cut
-    takes at most `bound(max_bytes)`.
+    last members go. At least the beginning of each list and text stays. With `has_notes`, a value
+    that is cut leaves room for notes on its cuts.
     """
     encoded = msgspec.json.encode(value)
     if len(encoded) <= max_bytes:
         return Shortened(value, encoded.decode())
     del encoded
-    return _Cutter().shorten(value, bound(max_bytes) if bound else max_bytes)
+    return _Cutter().shorten(value, leave_room(max_bytes) if has_notes else max_bytes)
 
 
-def shorten_text(text: str, max_bytes: int, bound: Callable[[int], int] | None = None) -> Shortened:
+def shorten_text(text: str, max_bytes: int, *, has_notes: bool = False) -> Shortened:
     """Cut a text, as `shorten` does, that is sent as it is and not as JSON."""
     if len(text) * _MAX_CHARACTER_BYTES <= max_bytes or _count_text(text) <= max_bytes:
         return Shortened(text, text)
     cutter = _Cutter(_count_text)
-    kept = cutter.cut_text(text, bound(max_bytes) if bound else max_bytes, ())
+    kept = cutter.cut_text(text, leave_room(max_bytes) if has_notes else max_bytes, ())
     return Shortened(kept, kept, tuple(cutter.cuts))
+
+
+def leave_room(max_bytes: int) -> int:
+    """Return how much of a limit a value that is cut may take, so that notes on its cuts fit."""
+    return max_bytes - min(_ROOM_FOR_NOTES, max_bytes // 4)
 
 
 def merge_cuts(earlier: Sequence[Cut], later: Sequence[Cut], value: Any) -> tuple[Cut, ...]:

@@ -28,7 +28,6 @@ from mcpgen.runtime.tools.continuation import Rest, describe_calls
 from mcpgen.runtime.tools.projection import (
     Cut,
     Shortened,
-    leave_room,
     merge_cuts,
     shorten,
     shorten_text,
@@ -74,7 +73,7 @@ def make_result(
         result = _make_whole_result(value, shape, prepared)
         if result is not None:
             return result
-    short = (shorten_text if is_text else shorten)(value, shape.max_bytes, leave_room)
+    short = (shorten_text if is_text else shorten)(value, shape.max_bytes, has_notes=True)
     cuts = merge_cuts(cuts, short.cuts, short.value) if cuts else short.cuts
     if cuts or is_cut_off or not (rest is None or rest.is_whole):
         return _make_part(short, cuts, rest, shape, is_cut_off=is_cut_off, prepared=prepared)

@@ -18,7 +18,7 @@ Header: TypeAlias = tuple[bytes, bytes]
 
 
 class RequestHead:
-    """Method and target of a request, and what its header fields say to every server.
+    """Method and target of a request, and the fields that select how it is handled.
 
     The same head may serve several requests, whose other fields differ. `path` is decoded, `query`
     is not. `repeated` has the names of repeated fields.

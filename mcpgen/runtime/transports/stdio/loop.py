@@ -169,7 +169,7 @@ class StdioLoop:
             self._start_reading()
 
     def _may_receive(self) -> bool:
-        """Return whether a line may be handled now, which no line itself changes."""
+        """Return whether lines may be handled now; handling them does not change it."""
         return self._unwritten_bytes <= MAX_UNWRITTEN_BYTES and not self._shutdown.done()
 
     # -- writing -------------------------------------------------------------------------------
