@@ -257,7 +257,10 @@ class _Server:
         ]
         tools = {tool["name"]: tool for tool in self._list_tools()}
         entries = _make_yaml().load(self.manifest)
+        broken = self._read_lock().get("left_out", {})  # that this version cannot have served
         for key, entry in (entries.get("operations") or {}).items():
+            if key in broken:
+                continue
             name = names.get(key, "")
             if name not in tools or entry.get("name", name) != name:
                 lost.append(f"lost: the tool of {key} with an edit is {name!r}")
@@ -387,12 +390,15 @@ class _Server:
             )
 
     def _list_names(self) -> dict[str, str]:
-        lock = json.loads((self.target / "mcpgen.lock").read_bytes())
         return {
             key.partition(" ")[2]: entry["tool"]
-            for key, entry in lock["operations"].items()
+            for key, entry in self._read_lock()["operations"].items()
             if "tool" in entry
         }
+
+    def _read_lock(self) -> dict[str, Any]:
+        lock: dict[str, Any] = json.loads((self.target / "mcpgen.lock").read_bytes())
+        return lock
 
     def _list_tools(self) -> list[dict[str, Any]]:
         [listing] = (self.target / "src").glob("*/_generated/listing.json")
