@@ -1,7 +1,8 @@
 """Screens in the documentation: a terminal shows them after the same keys.
 
 A comment above a screen names the size, the command, and for each text that appears the keys that
-are then pressed (in tmux's names). The screen is taken when the last text appears.
+are then pressed (in tmux's names); `\\n` in a text ends a line. A text that an earlier step left on
+the screen would have the keys pressed too early. The screen is taken when the last text appears.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def take_screen(match: re.Match[str], folder: Path, home: Path) -> str:
     with open_terminal(folder, match["command"], size=size, socket_folder=home) as terminal:
         for step in match["steps"].splitlines():
             text, _, keys = step.partition("->")
-            terminal.wait_for(text.strip())
+            terminal.wait_for(text.strip().replace(r"\n", "\n"))
             if keys.strip():
                 terminal.press(*keys.split())
         return settle(terminal.screen())
