@@ -154,7 +154,7 @@ def collect_features(tool: JsonObject) -> Sequence[Feature]:
 
 
 class _Identity:
-    """A schema as a key of a cache; it is stored, so that no other one has its identity."""
+    """Cache key that compares schemas by `id`; it stores the schema, so that the id is unique."""
 
     def __init__(self, schema: JsonValue) -> None:
         self.schema = schema

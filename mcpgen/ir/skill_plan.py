@@ -25,7 +25,7 @@ class SkillBlock(Struct, frozen=True):
 
 
 class SkillSection(Struct, frozen=True):
-    """A heading and its blocks."""
+    """A section in a file of a skill: its heading, and the blocks of text below it."""
 
     heading: str
     blocks: tuple[SkillBlock, ...]

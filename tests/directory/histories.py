@@ -23,7 +23,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -36,7 +35,7 @@ from mcpgen.cli.app import run
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.pipeline.commands.new import new
 from mcpgen.pipeline.options import Options, Report
-from mcpgen.text.uri_template import mask_variables
+from mcpgen.plan.naming.published_paths import find_unique_paths
 from tests.corpus.in_children import Failure, in_children
 from tests.directory.__main__ import BEFORE_THE_HEAD, describe_extent, read_results
 from tests.directory.history_table import find_faults, make_table
@@ -136,15 +135,14 @@ def find_changed_names(before: Mapping[str, str], after: Mapping[str, str]) -> l
     Operations are the same if only variables of their paths have other names. In a document with
     `/{a}` and `/{b}` this does not identify them.
     """
-    masks = Counter(map(mask_variables, before)), Counter(map(mask_variables, after))
-    by_path = {mask_variables(key): name for key, name in after.items()}
-    faults = []
-    for key, name in before.items():
-        path = mask_variables(key)
-        is_known = key in after or all(count[path] == 1 for count in masks)
-        if is_known and (now := after.get(key) or by_path[path]) != name:
-            faults.append(f"published name changed: {key}: {name} to {now}")
-    return faults
+    paths = find_unique_paths(after)
+    moved = {key: paths[path] for path, key in find_unique_paths(before).items() if path in paths}
+    same = {key: key if key in after else moved.get(key) for key in before}
+    return [
+        f"published name changed: {key}: {before[key]} to {after[now]}"
+        for key, now in same.items()
+        if now is not None and after[now] != before[key]
+    ]
 
 
 class _Server:

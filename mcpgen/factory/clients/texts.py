@@ -19,7 +19,7 @@ class ConfigSyntaxError(ValueError):
 
 
 class UneditableError(ValueError):
-    """A text that cannot be edited without changing anything else; the message states why."""
+    """A text cannot be edited without other changes to it; the message states the reason."""
 
 
 class Edited(Struct, frozen=True):

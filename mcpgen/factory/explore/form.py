@@ -47,7 +47,7 @@ class FormField(Struct, frozen=True, kw_only=True):
 
 
 class Arguments(Struct, frozen=True):
-    """Arguments that were parsed from texts, and their errors."""
+    """Arguments parsed from the texts in the fields of a form, and the errors found."""
 
     values: JsonObject
     errors: dict[str, str] = field(default_factory=dict)  # by the name of a field

@@ -22,7 +22,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class PinsUnreadableError(Exception):
-    """A file of pins that cannot be read; the message states why."""
+    """The file with the hashes of pinned tools cannot be read; the message states the reason."""
 
     help = "delete the file, and pin anew with --pin"
 

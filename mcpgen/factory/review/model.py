@@ -59,7 +59,7 @@ class ReviewedWaiver(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """A property of the current files that has not been verified."""
+    """A check without current evidence, such as the tests, and the command that runs it."""
 
     subject: str  # "tests"
     reason: str

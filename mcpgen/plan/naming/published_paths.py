@@ -22,10 +22,10 @@ def with_published_paths(api: Api, known: Collection[str]) -> Api:
     that clients, the manifest and `handlers/` know.
     """
     keys = {operation.key for operation in api.operations}
-    gone = _find_unique_paths(set(known) - keys)
+    gone = find_unique_paths(set(known) - keys)
     published = {
         key: gone[path].partition(" ")[2]
-        for path, key in _find_unique_paths(keys - set(known)).items()
+        for path, key in find_unique_paths(keys - set(known)).items()
         if path in gone
     }
     if not published:
@@ -41,7 +41,7 @@ def with_published_paths(api: Api, known: Collection[str]) -> Api:
     )
 
 
-def _find_unique_paths(keys: Collection[str]) -> dict[str, str]:
+def find_unique_paths(keys: Collection[str]) -> dict[str, str]:
     """Return operation keys by their form without names of variables, if the form is unique."""
     count = Counter(map(mask_variables, keys))
     return {path: key for key in keys if count[path := mask_variables(key)] == 1}

@@ -51,7 +51,7 @@ _ASK_AGAIN: Final = (
 
 
 class _PageError(Exception):
-    """A page that states why a request was not done."""
+    """A request that is answered with an HTML page about its failure."""
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ class Connection(Protocol):
 
     @property
     def address(self) -> str:
-        """Address of the client; "" over stdio."""
+        """Network address of the client; "" over stdio."""
 
     @property
     def session(self) -> Session | None:

@@ -261,9 +261,8 @@ class ToolRegistry:
         return self._show(rest, shape, notes, is_cut_off, value)
 
     def _make_shape(self, tool: Tool) -> ResultShape:
-        client = self._client
-        shape = tool.make_result_shape(client.name, client.limits)
-        shape = replace(shape, projection=self._projections.get(tool.name))
+        client, projection = self._client, self._projections.get(tool.name)
+        shape = tool.make_result_shape(client.name, client.limits, projection)
         self._shapes[tool.name] = shape
         return shape
 

@@ -17,8 +17,8 @@ class ResultShape(Struct, frozen=True):
     """Result shape from a tool's contract.
 
     `uri` names bytes that have no name of their own. `output` validates against the listed output
-    schema; None if the tool lists none. `projection` is what the tool's results have of its values;
-    None for all.
+    schema; None if the tool lists none. `projection` selects the parts of a value that are
+    in the result; None for all parts.
     """
 
     operation: str

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mcpgen.contract.flat_bodies import FlatBody, gather_schema
-from mcpgen.contract.limits import BYTES_PER_TOKEN, DEFAULT_LIMITS, Limits
+from mcpgen.contract.limits import BYTES_PER_TOKEN, Limits
 from mcpgen.contract.toolset_names import EVERYTHING, normalize_toolset_name
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError, UnknownToolsetError
@@ -27,6 +27,7 @@ from mcpgen.runtime.upstream.response.next_page import PaginationRule
 
 if TYPE_CHECKING:
     from mcpgen.jsonschema.validation import SchemaValidator
+    from mcpgen.runtime.tools.projection import Projection
 
 
 _MAX_HINTS = 5  # for unknown members
@@ -169,7 +170,7 @@ class Tool:
         return self._own_arguments.union(self.keywords)
 
     @cached_property
-    def _passes_as_given(self) -> bool:
+    def _can_skip_conversion(self) -> bool:
         """Whether a handler's keywords equal the argument names and values need no conversion."""
         are_alike = all(name == keyword for name, keyword in self.keywords.items())
         return are_alike and self.contract.keys().isdisjoint({"members", "wire_names"})
@@ -213,10 +214,10 @@ class Tool:
             raise self._make_unknown_error(given, (*keywords, *own))
         if not self._input_validator.is_valid(arguments):
             raise InvalidArgumentsError(self.name, self._describe_problems(arguments, passed))
-        return given if self._passes_as_given else self._convert(given)
+        return given if self._can_skip_conversion else self._convert(given)
 
     def _convert(self, given: JsonObject) -> dict[str, Any]:
-        """Convert valid arguments to what the handler gets by its keywords."""
+        """Convert valid arguments to the keyword arguments of the handler."""
         if "wire_names" in self.contract:
             given = self._rename_members(given)
         else:
@@ -321,7 +322,9 @@ class Tool:
                 raise InvalidArgumentsError(self.name, (problem,)) from None
         return given
 
-    def make_result_shape(self, server: str, limits: Limits = DEFAULT_LIMITS) -> ResultShape:
+    def make_result_shape(
+        self, server: str, limits: Limits, projection: Projection | None
+    ) -> ResultShape:
         """Return the result shape of the contract, within the limits of the server."""
         schema = self.contract["listing"].get("outputSchema")
         return ResultShape(
@@ -329,6 +332,7 @@ class Tool:
             result_key=self.contract.get("result_key", ""),
             uri=f"{server}:/{self.name}",
             output=_make_validator(schema) if schema is not None else None,
+            projection=projection,
             max_bytes=limits.max_result_tokens * BYTES_PER_TOKEN,
         )
 

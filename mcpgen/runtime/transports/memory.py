@@ -23,7 +23,7 @@ class MemoryConnection:
     """
 
     access: Access | None = None
-    """Access of the next messages, as of an HTTP request; None as over stdio."""
+    """Authorization of the messages sent from now on, as of HTTP requests; None as over stdio."""
 
     def __init__(self, definition: ServerDefinition, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher

@@ -14,11 +14,11 @@ BOTH = ("stdio", "http")
 
 
 class SkippedError(Exception):
-    """An experiment that does not apply to this server; the message states why."""
+    """An experiment does not apply to the tested server; the message states the reason."""
 
 
 class UntestedError(Exception):
-    """An experiment that applies and cannot be exercised; the message states why."""
+    """An experiment applies to the tested server, but cannot run; the message states the reason."""
 
 
 def require_tools(subject: Subject) -> Sequence[ToolUnderTest]:

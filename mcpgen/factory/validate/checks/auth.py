@@ -58,7 +58,7 @@ class BareReplies:
 
     @property
     def all(self) -> dict[str, Reply]:
-        """All replies, by the method of the request."""
+        """The replies to all requests, by their MCP method."""
         return {self.opening.request.method: self.opening, **self.others}
 
     @property
