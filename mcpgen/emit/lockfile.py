@@ -100,6 +100,13 @@ class Lock(Struct, frozen=True):
         """Sources of the documents, as text: "shop.yaml, https://pay.example/api.json"."""
         return ", ".join(each.source for each in self.documents if each.source)
 
+    def find_new(self, files: Iterable[PlannedFile]) -> Iterator[PlannedFile]:
+        """Yield the files of a run that no earlier run has made with the same content."""
+        for file in files:
+            locked = self.files.get(file.path)
+            if locked is None or not locked.is_untouched(file.content):
+                yield file
+
     def with_document(self, root: str, changed: LockedDocument) -> Lock:
         """Return the lock with `changed` as the document with this root file, replaced or added."""
         others = [each for each in self.documents if each.root != root]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 import msgspec
@@ -38,6 +40,8 @@ _CALLABLES_OF_WORKFLOWS = frozenset(
 )  # fmt: skip
 _skip_json = msgspec.json.Decoder(msgspec.Raw).decode  # it reads all and builds nothing
 _MODULES = frozenset({"__future__", "mcpgen.runtime", "typing"})
+_CLASS = re.compile(r"^(?=class )", re.MULTILINE)
+_PART = 50_000  # characters; a syntax tree takes about 60 times the memory of its source
 
 
 class ProofFailedError(Exception):
@@ -58,7 +62,7 @@ def prove_paths(files: FileSet) -> None:
         seen.add(file.path)
 
 
-def prove_contents(files: FileSet, package: Identifier) -> None:
+def prove_contents(files: Iterable[PlannedFile], package: Identifier) -> None:
     """Check the contents of some files of a project.
 
     Raises:
@@ -74,9 +78,10 @@ def prove_contents(files: FileSet, package: Identifier) -> None:
 def _prove(file: PlannedFile, package: Identifier) -> None:
     match PurePosixPath(file.path).suffix:
         case ".py":
-            tree = ast.parse(file.content)
-            if f"src/{package}/_generated/" in file.path:
-                _prove_code(tree, package, is_workflows=file.path.endswith(_WORKFLOWS))
+            is_ours = f"src/{package}/_generated/" in file.path
+            for tree in _parse(file.content.decode()):
+                if is_ours:
+                    _prove_code(tree, package, is_workflows=file.path.endswith(_WORKFLOWS))
         case ".json" if not file.path.startswith("openapi"):
             _skip_json(file.content.decode())
         case ".jsonl":
@@ -86,6 +91,25 @@ def _prove(file: PlannedFile, package: Identifier) -> None:
             _prove_skill_file(PurePosixPath(file.path), file.content)
         case ".toml":
             tomllib.loads(file.content.decode())
+
+
+def _parse(source: str) -> Iterator[ast.Module]:
+    """Yield the syntax tree of a module; of a long one, those of parts that begin with a class.
+
+    Parts that are valid modules are one when they are joined.
+    """
+    parts = [""]
+    for statements in _CLASS.split(source):
+        if parts[-1] and len(parts[-1]) + len(statements) > _PART:
+            parts.append("")
+        parts[-1] += statements
+    lines_before = 0
+    try:
+        for part in parts:
+            yield ast.parse("\n" * lines_before + part)
+            lines_before += part.count("\n")
+    except SyntaxError:  # a line of a text looks like the beginning of a class
+        yield ast.parse(source)
 
 
 def _prove_skill_file(path: PurePosixPath, content: bytes) -> None:

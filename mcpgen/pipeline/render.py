@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.format import format_files
+from mcpgen.emit.lockfile import Lock
 from mcpgen.emit.models.models import ModelRun, ModelsFailedError
 from mcpgen.emit.output_checks import prove_contents, prove_paths
 from mcpgen.emit.runtime_wheel import make_runtime_wheel
@@ -85,7 +86,7 @@ def render_project(
             # Without a fork, they are made while the other children import their packages.
             made = None if tests.is_running else tests.result()
             files = _collect_inputs(planned, inputs)
-            files += _render_package(plan, child, models, progress)
+            files += _render_package(plan, child, models, inputs.lock, progress)
             first_tasks = () if inputs.lock.mcpgen else render_first_tasks(plan)  # of a new project
             progress("tests")
             made = made or tests.result()
@@ -146,7 +147,11 @@ def _describe_project(planned: PlannedProject, inputs: Inputs) -> dict[str, Safe
 
 
 def _render_package(
-    plan: ServerPlan, skeleton: ForkedAhead[FileSet], models: ModelRun, progress: Progress
+    plan: ServerPlan,
+    skeleton: ForkedAhead[FileSet],
+    models: ModelRun,
+    lock: Lock,
+    progress: Progress,
 ) -> FileSet:
     """Render the generated package and the skeleton, and format them."""
     files = render(plan) + render_calls(plan) + render_index(plan, make_index(plan))
@@ -157,7 +162,7 @@ def _render_package(
     progress(StageNote(format_count(len(plan.models), "model")))
     progress("format")
     files = format_files(files)
-    prove_contents(files, plan.package)
+    prove_contents(lock.find_new(files), plan.package)
     progress(StageNote(format_count(len(files), "file")))
     return files
 

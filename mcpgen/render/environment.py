@@ -84,7 +84,9 @@ def doc_text(text: str) -> DocText:
     """
     escaped = text.replace("\\", "\\\\")
     escaped = _QUOTE_TO_ESCAPE.sub(r"\"", escaped)
-    return DocText("".join(ch if ch.isprintable() else repr(ch)[1:-1] for ch in escaped))
+    if not escaped.isprintable():
+        escaped = "".join(ch if ch.isprintable() else repr(ch)[1:-1] for ch in escaped)
+    return DocText(escaped)
 
 
 def quote(text: str) -> Quoted:

@@ -10,6 +10,7 @@ import msgspec
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 
 _SHORT_BYTES = 80  # of an array or object that stays on one line
+_CONTAINERS = (dict, list, tuple)
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
@@ -80,7 +81,7 @@ def _items(value: JsonValue) -> bytes:
 
 def _wrap(value: JsonValue, depth: int = 0) -> bytes:
     text = _encoder.encode(value)
-    if len(text) <= _SHORT_BYTES or not isinstance(value, dict | list | tuple):
+    if len(text) <= _SHORT_BYTES or not isinstance(value, _CONTAINERS):
         return text
     line = b"\n" + b"\t" * (depth + 1)
     members = (b"," + line).join(_members(value, depth + 1))
@@ -88,9 +89,15 @@ def _wrap(value: JsonValue, depth: int = 0) -> bytes:
 
 
 def _members(value: Any, depth: int) -> list[bytes]:
+    encode = _encoder.encode
     if isinstance(value, dict):
-        return [compact(key) + b":" + _wrap(value[key], depth) for key in sorted(value)]
-    return [_wrap(item, depth) for item in value]
+        return [
+            encode(key)
+            + b":"
+            + (_wrap(item, depth) if isinstance(item, _CONTAINERS) else encode(item))
+            for key, item in sorted(value.items())
+        ]
+    return [_wrap(item, depth) if isinstance(item, _CONTAINERS) else encode(item) for item in value]
 
 
 def _section(value: Any) -> bytes:

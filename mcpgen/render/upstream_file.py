@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from types import NoneType
 
 from msgspec import Struct
 
@@ -17,6 +18,7 @@ _NOT_FOR_THE_MOCK = frozenset(
     source summary tag tags xml_root
     """.split()
 )
+_PLAIN = (str, int, NoneType)
 
 
 def upstream_file(api: Api) -> dict[str, JsonValue]:
@@ -44,7 +46,7 @@ def _operation(operation: Operation) -> JsonObject:
 
 def as_json(node: object) -> JsonValue:
     """Return a node of the IR as JSON: its own field names, without places and prose."""
-    if isinstance(node, str | int | None):  # most are
+    if isinstance(node, _PLAIN):  # most are
         return node
     if isinstance(node, Struct):
         return {name: as_json(getattr(node, name)) for name in _list_fields(type(node))}

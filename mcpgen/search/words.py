@@ -52,17 +52,13 @@ def words(text: str) -> list[str]:
 
     "Listing the repos" returns ["list", "repositor"].
     """
-    found = (stem_of(word) for word in WORD.findall(text))
-    return [stem for stem in found if stem]
-
-
-def stem_of(word: str) -> str:
-    """Return the stem that a word shares with its other forms; "" for a stop word."""
-    return _find_stem(word.lower())
+    return list(filter(None, map(stem_of, WORD.findall(text))))
 
 
 @lru_cache(maxsize=20_000)
-def _find_stem(word: str) -> str:
+def stem_of(word: str) -> str:
+    """Return the stem that a word shares with its other forms; "" for a stop word."""
+    word = word.lower()
     if word in STOP_WORDS:
         return ""
     base_words = _read_base_words()

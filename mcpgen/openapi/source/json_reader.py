@@ -31,6 +31,10 @@ _TOKEN = re.compile(_STRING_PATTERN + r'|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
 # and the offset after it.
 _READ_STRING: Callable[[str, int], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
 _READ_VALUE: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(strict=False).scan_once  # type: ignore[attr-defined]
+# Builds no objects: those of a large container take as much memory as the document.
+_SKIP_VALUE: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(
+    strict=False, object_pairs_hook=len
+).scan_once  # type: ignore[attr-defined]
 _SPACE = re.compile(r"[ \t\n\r]*")
 _BETWEEN = re.compile(r"[ \t\n\r,:]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -289,5 +293,5 @@ class JsonPositions:
             if is_object:
                 key, end = _READ_STRING(text, mark + 1)
                 value = _BETWEEN.match(text, end).end()  # type: ignore[union-attr]
-            _, end = _READ_VALUE(text, value)
+            _, end = _SKIP_VALUE(text, value)
             yield key, (mark, value)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import codecs
-import io
-import itertools
 import re
+from array import array
 from bisect import bisect_right
 from functools import cached_property
+from itertools import chain
 
 from msgspec import Struct
 
@@ -47,12 +47,11 @@ class SourceText:
         self.secrets: tuple[str, ...] = ()
 
     @cached_property
-    def _line_starts(self) -> list[int]:
-        # With newline="" only \r\n, \r and \n end a line, and stay part of it.
-        ends = list(itertools.accumulate(map(len, io.StringIO(self.text, newline=""))))
-        if not self.text.endswith(("\r", "\n")):
-            del ends[-1:]
-        return [0, *ends]
+    def _line_starts(self) -> array[int]:
+        # One character alone is searched twice as fast.
+        line_end = r"\r\n?|\n" if "\r" in self.text else "\n"
+        ends = (found.end() for found in re.finditer(line_end, self.text))
+        return array("Q", chain((0,), ends))
 
     def location(self, offset: int, pointer: str = "", width: int = 1) -> Location:
         """Return the location of a character, with an excerpt of its line.

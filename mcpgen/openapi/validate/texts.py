@@ -8,7 +8,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from mcpgen.jsonschema.types import JsonObject
+from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.text.invisible import visible
 from mcpgen.text.json_pointer import Path, path_tokens
 from mcpgen.text.signals import (
@@ -46,31 +46,37 @@ class TextFinding(Struct, frozen=True):
 
 def find_suspicious_texts(root: JsonObject) -> Iterator[TextFinding]:
     """Find hidden characters in strings and keys, and in prose all that hides text or steers."""
-    pending: list[tuple[object, Path, str]] = [(root, None, "")]
+    pending: list[tuple[JsonValue, Path, str]] = [(root, None, "")]
     seen: set[int] = set()
+    keys: set[str | int] = set()  # most are those of other objects, too
     search = cache(find_text_signals)  # documents repeat their texts
     while pending:
         node, path, field = pending.pop()
-        if id(node) in seen or not isinstance(node, dict | list):
+        if id(node) in seen:
             continue
         seen.add(id(node))
         for key, value in node.items() if isinstance(node, dict) else enumerate(node):
-            inner = _FIELDS.get(key, "description") if isinstance(key, str) else field
             if isinstance(value, str):
+                # Nothing can be hidden in text that is ASCII and printable.
                 if key in _PROSE:
-                    if signals := search(value, inner):
+                    if signals := search(value, _FIELDS[key]):
                         yield from _report(signals, value, (path, key))
-                elif not _is_plain(value):
-                    yield from _report(find_hidden_characters(value, inner), value, (path, key))
-            elif isinstance(value, (dict, list)):
-                pending.append((value, (path, key), inner))
-            if isinstance(key, str) and not _is_plain(key):
+                elif not (value.isascii() and value.isprintable()):
+                    hidden = find_hidden_characters(value, _name_field(key, field))
+                    yield from _report(hidden, value, (path, key))
+            elif isinstance(value, dict | list):
+                pending.append((value, (path, key), _name_field(key, field)))
+            if key in keys:
+                continue
+            if isinstance(key, str) and not (key.isascii() and key.isprintable()):
                 yield from _report(find_hidden_characters(key, "property"), key, (path, key))
+            else:
+                keys.add(key)
 
 
-def _is_plain(text: str) -> bool:
-    """Return whether nothing can be hidden in a text, without a search of it."""
-    return text.isascii() and text.isprintable()
+def _name_field(key: str | int, outer: str) -> str:
+    """Return which field of a tool a value is from; an item is from the field of its list."""
+    return _FIELDS.get(key, "description") if isinstance(key, str) else outer
 
 
 def _report(signals: Iterable[TextSignal], text: str, path: Path) -> Iterator[TextFinding]:

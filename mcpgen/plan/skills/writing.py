@@ -55,6 +55,7 @@ def join_description(*sentences: str) -> str:
     return shorten_at_sentence(printable, MAX_DESCRIPTION)
 
 
+@lru_cache(maxsize=4096)
 def code(name: str) -> str:
     """Return a name as code."""
     return f"`{plain_line(name).replace('`', '')}`"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import chain
 
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
@@ -13,7 +12,7 @@ from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.plan.naming.operation_phrases import is_opaque
 from mcpgen.plan.naming.words import snake_case
 from mcpgen.plan.tools.search_lexicon import find_related
-from mcpgen.plan.tools.search_results import ResultTexts
+from mcpgen.plan.tools.search_results import ResultReader, ResultWords
 from mcpgen.search.index import Entry, Lexicon, SearchIndex
 from mcpgen.search.query import CHANGE, READ, REMOVE, find_effects
 from mcpgen.search.words import verbs, words
@@ -148,11 +147,11 @@ def _weigh_terms(tools: Sequence[_Fields]) -> Iterator[dict[int, str]]:
         name: sum(fields[name].total() for fields in tools) / len(tools) or 1.0 for name in _WEIGHTS
     }
     for fields in tools:
-        weights: defaultdict[str, float] = defaultdict(float)
+        weights: dict[str, float] = {}
         for name, weight in _WEIGHTS.items():
             length = 1 - _LENGTH + _LENGTH * fields[name].total() / average[name]
             for word, count in fields[name].items():
-                weights[word] += weight * count / length
+                weights[word] = weights.get(word, 0.0) + weight * count / length
         by_tenths: defaultdict[int, list[str]] = defaultdict(list)
         for word, it in sorted(weights.items()):
             tenths = round(10 * it / (it + _SATURATION))
@@ -166,8 +165,8 @@ def _collect_fields(plan: ServerPlan, tools: Sequence[_Tool]) -> list[_Fields]:
     about_tags = {
         tag: Counter(words(_start_of(text))) for tag, text in plan.api.tag_descriptions.items()
     }
-    texts = ResultTexts(plan.api.schemas)
-    results = [_count_results(tool, texts) for tool in tools]
+    reader = ResultReader(plan.api.schemas)
+    results = [_count_results(tool, reader) for tool in tools]
     sentences = [_split_description(tool) for tool in tools]
     schemas = [_describe_arguments(tool) for tool in tools]
     arguments = [list(_iterate_descriptions(schema)) for schema in schemas]
@@ -182,8 +181,8 @@ def _collect_fields(plan: ServerPlan, tools: Sequence[_Tool]) -> list[_Fields]:
             "arguments": Counter(words(" ".join(_iterate_argument_words(schema)))),
             "about_arguments": Counter(_select_distinctive(about, shared)),
             "about_tag": about_tags.get(find_tag(tool), Counter()),
-            "result": _count_words(result[0]),
-            "about_result": _count_words(result[1]),
+            "result": result.names,
+            "about_result": result.descriptions,
         }
         for tool, said, about, schema, result in zip(
             tools, sentences, arguments, schemas, results, strict=True
@@ -250,25 +249,8 @@ def _start_of(text: str) -> str:
     return shorten_at_sentence(plain_line(text), _MAX_ABOUT)
 
 
-def _count_results(tool: _Tool, texts: ResultTexts) -> tuple[Counter[str], Counter[str]]:
-    if isinstance(tool, WorkflowPlan):
-        return Counter(), Counter()
-    return texts.count(tool.operation)
-
-
-def _count_words(texts: Counter[str]) -> Counter[str]:
-    """Count the words of texts that occur as often as counted."""
-    found: Counter[str] = Counter()
-    for text, count in texts.items():
-        for word in _split_result(text):
-            found[word] += count
-    return found
-
-
-@lru_cache(maxsize=20_000)
-def _split_result(text: str) -> tuple[str, ...]:
-    """Return the words of a text of a result; most texts are in the results of several tools."""
-    return tuple(words(text))
+def _count_results(tool: _Tool, reader: ResultReader) -> ResultWords:
+    return ResultWords() if isinstance(tool, WorkflowPlan) else reader.count(tool.operation)
 
 
 def _iterate_argument_words(schema: JsonValue, depth: int = 0) -> Iterator[str]:

@@ -22,7 +22,7 @@ from mcpgen.emit.lockfile import (
     sha256,
     with_lf,
 )
-from mcpgen.ir.file_set import Owner
+from mcpgen.ir.file_set import Owner, PlannedFile
 
 LOCK = Lock(
     mcpgen="0.6.0",
@@ -185,6 +185,16 @@ def test_both_sides_of_a_lock_with_merge_conflicts_are_recovered() -> None:
 
 def test_a_missing_or_invalid_lock_recovers_to_an_empty_lock() -> None:
     assert (recover_lock(None).files, recover_lock(b"junk").operations) == ({}, {})
+
+
+def test_only_files_that_no_run_has_made_with_this_content_are_new() -> None:
+    same, other = (
+        PlannedFile(path, b"1\n", Owner.GENERATED) for path in ("same.json", "other.json")
+    )
+    lock = Lock(files={"same.json": LockedFile(Owner.GENERATED, sha256(b"1\n"))})
+    changed = PlannedFile("same.json", b"2\n", Owner.GENERATED)
+    assert list(lock.find_new((same, other))) == [other]
+    assert list(lock.find_new((changed, other))) == [changed, other]
 
 
 def test_a_hash_ignores_the_line_ends_of_text() -> None:

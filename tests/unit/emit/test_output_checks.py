@@ -63,6 +63,27 @@ def test_code_that_no_template_emits_is_rejected(code: str) -> None:
         prove_contents((planned(HANDLERS, code),), PACKAGE)
 
 
+CLASSES = "".join(f"class C{number}(TypedDict):\n    a: int\n\n\n" for number in range(4_000))
+
+
+@pytest.mark.parametrize("place", [0, 70_000, len(CLASSES)])
+def test_code_in_any_part_of_a_long_file_is_rejected(place: int) -> None:
+    models = "src/petstore_mcp/_generated/models.py"
+    start = CLASSES.rfind("class", 0, place + 1) if place < len(CLASSES) else place
+    line = 1 + CLASSES.count("\n", 0, start)
+    prove_contents((planned(models, CLASSES),), PACKAGE)
+    code = f"{CLASSES[:start]}import os\n{CLASSES[start:]}"
+    with pytest.raises(ProofFailedError, match=rf"models\.py: line {line}: .* import os"):
+        prove_contents((planned(models, code),), PACKAGE)
+
+
+def test_a_long_text_with_a_line_that_looks_like_a_class_is_accepted() -> None:
+    code = f'{CLASSES}"""\nclass C\n{"-" * 60_000}\nclass D\n"""\n'
+    prove_contents((planned("src/petstore_mcp/_generated/models.py", code),), PACKAGE)
+    with pytest.raises(ProofFailedError, match="import os"):
+        prove_contents((planned(HANDLERS, f"{code}import os\n"),), PACKAGE)
+
+
 @pytest.mark.parametrize(
     ("path", "text"),
     [("a.json", "{"), ("a.jsonl", "{}\n{"), ("pyproject.toml", 'a = "'), ("a.py", "def (")],
