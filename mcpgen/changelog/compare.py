@@ -241,9 +241,9 @@ def _compare_inputs(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[_
 def _compare_outputs(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[_Found]:
     if was.output_schema is None or now.output_schema is None:
         if was.output_schema is not None:
-            yield _Found("output-removed", name, "no longer says what its result looks like")
+            yield _Found("output-removed", name, "no longer has an output schema")
         elif now.output_schema is not None:
-            yield _Found("output-added", name, "says what its result looks like")
+            yield _Found("output-added", name, "has an output schema")
         return
     found = compare_schemas(
         was.output_schema,

@@ -359,10 +359,10 @@ class _Comparison:
     def _compare_cut(self, old: JsonObject, new: JsonObject, path: str) -> bool:
         """Report a part that one side omits as a changed text; return whether one does."""
         was_cut, now_cut = self._is_cut
-        if now_cut and _says_nothing_inside(new) and not _says_nothing_inside(old):
-            self._add(path, Kind.TEXT, "no longer says what is in it")
-        elif was_cut and _says_nothing_inside(old) and not _says_nothing_inside(new):
-            self._add(path, Kind.TEXT, "says what is in it")
+        if now_cut and _has_no_content_schema(new) and not _has_no_content_schema(old):
+            self._add(path, Kind.TEXT, "no longer describes its content")
+        elif was_cut and _has_no_content_schema(old) and not _has_no_content_schema(new):
+            self._add(path, Kind.TEXT, "describes its content")
         else:
             return False
         return True
@@ -545,7 +545,7 @@ class _Comparison:
 _INSIDE = frozenset({"properties", "additionalProperties", "items", "allOf", "anyOf", "oneOf"})
 
 
-def _says_nothing_inside(schema: JsonObject) -> bool:
+def _has_no_content_schema(schema: JsonObject) -> bool:
     """Return whether a schema of objects or arrays has no keywords for their members."""
     return not _INSIDE & schema.keys() and bool(kinds(schema) & {"object", "array"})
 
