@@ -1,4 +1,4 @@
-"""Tests of your own; mcpgen wrote this file once and never touches it again."""
+"""Tests of your own. mcpgen created this file and never changes it."""
 
 from importlib.metadata import PackageNotFoundError, version
 
@@ -11,5 +11,5 @@ def test_the_installed_server_is_this_one() -> None:
     try:
         installed = version("calendar-mcp")
     except PackageNotFoundError:
-        pytest.skip("the package is not installed: its source is tested as it lies here")
+        pytest.skip("the package is not installed: the tests import its source")
     assert installed == __version__

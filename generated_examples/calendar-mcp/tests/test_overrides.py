@@ -1,4 +1,4 @@
-"""An event is created at the time that was meant, or not at all."""
+"""Tests of overrides: an event is created at the intended time, or not at all."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What a model reads of a conversation holds no address."""
+"""Tests of overrides: results about conversations contain no e-mail address."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Changes name a version and leave numbers alone, and numbers of patients are masked."""
+"""Tests of overrides: updates name a version and keep numbers, and patient numbers are masked."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Ports for few stay closed, roles end, and the project comes from the operator."""
+"""Tests of overrides: restricted ports, roles with an end, and the operator's project."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""News once each, a profile that asks no more than it must, and what is read beside the tools."""
+"""Tests of overrides: news without duplicates, profiles with few requests, and resources."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Secrets of endpoints stay hidden, and endpoints are addresses that the hub can reach."""
+"""Tests of overrides: hidden secrets of endpoints, and endpoints that the hub can reach."""
 
 import asyncio
 import json

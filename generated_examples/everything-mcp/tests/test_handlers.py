@@ -1,4 +1,4 @@
-"""What handlers do when they are called, tried in memory by clients of both eras."""
+"""Tests of the handlers, in memory, with clients of legacy and modern revisions."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping

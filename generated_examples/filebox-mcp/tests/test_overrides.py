@@ -1,4 +1,4 @@
-"""Parts arrive undamaged, links end, and each part of a form has its media type."""
+"""Tests of overrides: intact parts of uploads, links that expire, and media types of form parts."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Areas are closed, series are short, private trips are private, and commands need consent."""
+"""Tests of overrides: closed areas, short series, private trips, and commands with consent."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Files are read and written as texts, conditionally, by paths with slashes; queries are checked."""
+"""Tests of overrides: files as text, conditional writes, paths with slashes, checked queries."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Numbers with a wrong check digit are rejected before they cost something."""
+"""Tests of overrides: numbers with a wrong check digit are rejected before a request is sent."""
 
 import asyncio
 import json

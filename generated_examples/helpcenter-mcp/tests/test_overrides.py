@@ -1,4 +1,4 @@
-"""Translations keep pictures and links; articles are resources; arguments are completed."""
+"""Tests of overrides (translations keep images and links), resources and completions."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Payments stay below the ceiling, entries are balanced, and numbers of accounts are masked."""
+"""Tests of overrides: a maximum for payments, balanced entries, and masked account numbers."""
 
 import asyncio
 import json

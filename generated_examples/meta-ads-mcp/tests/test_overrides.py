@@ -1,4 +1,4 @@
-"""An account has the id by which the other tools take it."""
+"""Tests of overrides: accounts have the id that the other tools take."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A workflow whose connections lead nowhere is refused before it replaces a sound one."""
+"""Tests of overrides: a workflow with a connection to no node does not replace a valid one."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Numbers are masked, leave has a first and a last day, and the private network needs consent."""
+"""Tests of overrides: masked numbers, leave with two dates, and consent to a private network."""
 
 import asyncio
 import json

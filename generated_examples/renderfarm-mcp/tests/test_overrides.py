@@ -1,4 +1,4 @@
-"""Frames are counted before they are paid for, logs are short, and jobs are waited for."""
+"""Tests of overrides: frames are counted before they cost money, logs are cut, jobs are polled."""
 
 import asyncio
 import json

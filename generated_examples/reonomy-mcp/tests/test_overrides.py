@@ -1,4 +1,4 @@
-"""A search says where, and not over half a country."""
+"""Tests of overrides: a search needs an area, which must not be too large."""
 
 import asyncio
 import json

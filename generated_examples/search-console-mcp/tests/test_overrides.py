@@ -1,4 +1,4 @@
-"""What can have no rows is refused before the API is asked."""
+"""Tests of overrides: queries that cannot have rows are rejected before a request is sent."""
 
 import asyncio
 import json

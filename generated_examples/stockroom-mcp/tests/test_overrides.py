@@ -1,4 +1,4 @@
-"""Orders have one line for each article, and movements lead somewhere."""
+"""Tests of overrides: one line of an order for each article, and movements between two places."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Refunds stay within what was paid, codes take something off, and filters travel as they should."""
+"""Tests of overrides: refunds up to the amount paid, discounts that reduce a price, and filters."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Answers are read without learning who gave them, and conditions can hold."""
+"""Tests of overrides: answers without the names of participants, and conditions that can hold."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Light curves have one point for each night, and printed coordinates become degrees."""
+"""Tests of overrides: light curves with one point for each night, and coordinates in degrees."""
 
 import asyncio
 import json

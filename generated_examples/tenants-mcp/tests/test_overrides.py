@@ -1,4 +1,4 @@
-"""Visits have a length that a calendar shows, and each request goes to the host of the tenant."""
+"""Tests of overrides: visits of a valid length, and requests to the host of the tenant."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Errors with status 200 are errors, and no customer gets a mail that the user has not seen."""
+"""Tests of overrides: errors with status 200, and mails that the user has confirmed."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Nobody pays more for held seats than was agreed."""
+"""Tests of overrides: held seats cost no more than the agreed price."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A message goes to the number that was meant, or to none."""
+"""Tests of overrides: a message goes to the intended number, or to none."""
 
 import asyncio
 import json

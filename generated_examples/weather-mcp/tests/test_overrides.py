@@ -1,4 +1,4 @@
-"""A long span of days is fetched in parts, without a gap and without a day twice."""
+"""Tests of overrides: long periods are fetched in parts, without gaps and duplicates."""
 
 import asyncio
 import json

@@ -257,7 +257,7 @@ def _with_stub(
         replaces=has_body,
     )
     tag = PurePosixPath(made.path).stem
-    about = f"What this server does its own way with the `{tag}` tools."
+    about = f"Hand-written overrides of the `{tag}` tools."
     return function, with_function(made.own_path, on_disk, about, text, imports)
 
 

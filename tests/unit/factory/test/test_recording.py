@@ -156,7 +156,7 @@ def test_handler_tools_are_compared_with_their_record(
         "@features.tool()\ndef greet(ctx: Context, *, name: str) -> str:\n"
         '    """Greet somebody."""\n    return name\n'
     )
-    only = ["-k", "tests/tools.json or test_handlers_fit"]
+    only = ["-k", "tests/tools.json or test_own_handlers_are_valid"]
     assert run(["test", str(petstore_copy), *only]) == 0
     assert not record.exists()
 
@@ -179,7 +179,7 @@ def test_an_invalid_record_is_rejected(
 ) -> None:
     (petstore_copy / "tests/tools.json").write_text("[]")
 
-    assert run(["test", str(petstore_copy), "-k", "tools.json or test_handlers_fit"]) == 3
+    assert run(["test", str(petstore_copy), "-k", "tools.json or test_own_handlers_are_valid"]) == 3
     assert "tests/tools.json is not a record of tools" in capsys.readouterr().err
 
 

@@ -67,7 +67,7 @@ def test_a_stub_calls_the_generated_function_and_is_recorded(
     assert (
         (project / HANDLERS).read_text()
         == '''\
-"""What this server does its own way with the `pets` tools."""
+"""Hand-written overrides of the `pets` tools."""
 
 from mcpgen.runtime import Context, override
 

@@ -1,4 +1,4 @@
-"""What this server does its own way with the `books` tools."""
+"""Hand-written overrides of the `books` tools."""
 
 from mcpgen.runtime import ABSENT, Absent, Context, override
 

@@ -1,4 +1,4 @@
-"""A tool beside those of the API: ISBNs as they are printed, for the tools that take 13 digits."""
+"""A tool that the API does not have: it converts printed ISBNs to the 13 digits of other tools."""
 
 from mcpgen.runtime import Context, Features, ToolError
 

@@ -1,4 +1,4 @@
-"""What this server does its own way with the `events` tools."""
+"""Hand-written overrides of the `events` tools."""
 
 from datetime import date, datetime
 from typing import Literal

@@ -1,4 +1,4 @@
-"""What this server does its own way with the `conversations` tools."""
+"""Hand-written overrides of the `conversations` tools."""
 
 import re
 

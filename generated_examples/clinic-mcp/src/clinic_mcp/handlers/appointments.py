@@ -1,4 +1,4 @@
-"""What this server does its own way with the `appointments` tools."""
+"""Hand-written overrides of the `appointments` tools."""
 
 from mcpgen.runtime import Context, override
 

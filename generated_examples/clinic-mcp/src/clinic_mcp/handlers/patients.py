@@ -1,4 +1,4 @@
-"""What this server does its own way with the `patients` tools."""
+"""Hand-written overrides of the `patients` tools."""
 
 from mcpgen.runtime import Context, ToolError, override
 

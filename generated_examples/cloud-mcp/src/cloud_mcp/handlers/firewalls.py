@@ -1,4 +1,4 @@
-"""What this server does its own way with the `firewalls` tools."""
+"""Hand-written overrides of the `firewalls` tools."""
 
 from collections.abc import Iterable, Iterator
 from ipaddress import ip_network

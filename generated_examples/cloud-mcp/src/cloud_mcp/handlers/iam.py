@@ -1,4 +1,4 @@
-"""What this server does its own way with the `iam` tools."""
+"""Hand-written overrides of the `iam` tools."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""The generated half of Competitor research: tools, models and what clients see of them.
+"""The generated code of Competitor research: tools, models and their definitions for clients.
 
-Everything in here is rewritten by `mcpgen generate`; do not edit.
+`mcpgen generate` rewrites everything in this folder; do not edit.
 """

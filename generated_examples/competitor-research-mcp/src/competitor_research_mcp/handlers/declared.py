@@ -1,4 +1,4 @@
-"""What this server does its own way with the `declared` tools."""
+"""Hand-written overrides of the `declared` tools."""
 
 from mcpgen.runtime import ABSENT, Absent, Context, override
 

@@ -1,4 +1,4 @@
-"""What this server does its own way with the `deliveries` tools."""
+"""Hand-written overrides of the `deliveries` tools."""
 
 from mcpgen.runtime import Context, override
 

@@ -1,4 +1,4 @@
-"""What this server does its own way with the `endpoints` tools."""
+"""Hand-written overrides of the `endpoints` tools."""
 
 import ipaddress
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""A tool that lets the client's model look things up here, until it has an answer."""
+"""A tool that asks the client's model, which can call tools of this server (sampling)."""
 
 from mcpgen.runtime import (
     Context,

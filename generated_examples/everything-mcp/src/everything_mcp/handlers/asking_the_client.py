@@ -1,8 +1,8 @@
-"""Tools that ask: the user (in a form, or at a URL), the client's model, and for its folders.
+"""Tools that ask the client: elicitation (a form, or a URL), sampling, and its roots.
 
-Each is written once. A client of 2025-11-25 or before gets a request and answers it; one of
-2026-07-28 gets the question as a result, calls again with the answer, and the function runs from
-its start. What the client cannot do raises `ClientCannotError`, and it is told so.
+The code is the same for all revisions. A client of 2025-11-25 or before gets a request. A client of
+2026-07-28 gets the question as a result and calls again with the answer; the function then runs from
+its start. If the client lacks a capability, `ClientCannotError` is raised and reported to it.
 """
 
 import json

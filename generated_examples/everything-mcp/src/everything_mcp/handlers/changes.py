@@ -1,4 +1,4 @@
-"""Telling clients that something changed: a list, or a resource that they watch."""
+"""Notifications to clients: changed lists, and updates of resources that they subscribe to."""
 
 from mcpgen.runtime import Context, Features
 

@@ -1,4 +1,4 @@
-"""Tools that answer with each kind of content, with structured data, and with an error."""
+"""Tools that return each kind of content, structured content, and an error."""
 
 from typing import TypedDict
 

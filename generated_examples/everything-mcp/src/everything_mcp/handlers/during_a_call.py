@@ -1,4 +1,4 @@
-"""Tools that say something before they answer: progress, log messages, and "come back later"."""
+"""Tools that send notifications before they return: progress, log messages, keep-alive."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A picture and a sound, small enough to read; your handlers would get theirs from somewhere."""
+"""A small image and a short sound, used by other modules."""
 
 import struct
 import zlib

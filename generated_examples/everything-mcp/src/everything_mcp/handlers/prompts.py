@@ -1,4 +1,4 @@
-"""Prompts: text, arguments with completions, other content, and one that asks first."""
+"""Prompts: plain text, arguments with completions, embedded content, and one that asks the user."""
 
 from mcpgen.runtime import (
     Completion,

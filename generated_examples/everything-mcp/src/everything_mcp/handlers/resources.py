@@ -1,4 +1,4 @@
-"""Resources: text, bytes, and a template whose URI holds what is asked for."""
+"""Resources: text, binary content, and a URI template."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Input schemas: most come from the signature; some are written out where that says too little."""
+"""Input schemas: derived from signatures, or written by hand where a signature is too general."""
 
 from typing import Annotated, Literal, TypedDict
 

@@ -1,4 +1,4 @@
-"""What this server does its own way with the `links` tools."""
+"""Hand-written overrides of the `links` tools."""
 
 from datetime import UTC, datetime, timedelta
 

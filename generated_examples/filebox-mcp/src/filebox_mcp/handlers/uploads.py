@@ -1,4 +1,4 @@
-"""What this server does its own way with the `uploads` tools."""
+"""Hand-written overrides of the `uploads` tools."""
 
 import binascii
 from base64 import b64decode, b64encode

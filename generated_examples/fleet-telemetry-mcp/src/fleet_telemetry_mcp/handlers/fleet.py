@@ -1,4 +1,4 @@
-"""What this server does its own way with the `fleet` tools."""
+"""Hand-written overrides of the `fleet` tools."""
 
 from mcpgen.runtime import Context, override
 

@@ -1,4 +1,4 @@
-"""What this server does its own way with the `geofences` tools."""
+"""Hand-written overrides of the `geofences` tools."""
 
 from mcpgen.runtime import Context, override
 

@@ -1,4 +1,4 @@
-"""Polygons as GeoJSON has them (RFC 7946, section 3.1.6)."""
+"""Polygons in GeoJSON (RFC 7946, section 3.1.6)."""
 
 from itertools import pairwise
 

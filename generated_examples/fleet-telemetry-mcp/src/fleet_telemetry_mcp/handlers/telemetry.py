@@ -1,4 +1,4 @@
-"""What this server does its own way with the `telemetry` tools."""
+"""Hand-written overrides of the `telemetry` tools."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What this server does its own way with the `trips` tools: private trips stay private."""
+"""Hand-written overrides of the `trips` tools: private trips stay private."""
 
 from mcpgen.runtime import Context, ToolError, after
 

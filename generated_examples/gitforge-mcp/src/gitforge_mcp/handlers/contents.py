@@ -1,4 +1,4 @@
-"""What this server does its own way with the `contents` tools."""
+"""Hand-written overrides of the `contents` tools."""
 
 import binascii
 from base64 import b64decode, b64encode

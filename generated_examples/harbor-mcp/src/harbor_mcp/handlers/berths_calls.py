@@ -1,4 +1,4 @@
-"""What this server does its own way with the `berths_calls` tools."""
+"""Hand-written overrides of the `berths_calls` tools."""
 
 from collections.abc import Mapping
 from datetime import datetime

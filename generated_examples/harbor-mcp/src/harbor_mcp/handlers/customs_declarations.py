@@ -1,4 +1,4 @@
-"""What this server does its own way with the `customs_declarations` tools."""
+"""Hand-written overrides of the `customs_declarations` tools."""
 
 from mcpgen.runtime import Context, ToolError, override
 

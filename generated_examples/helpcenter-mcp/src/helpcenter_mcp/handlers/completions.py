@@ -1,4 +1,4 @@
-"""What users can choose from when they fill in a prompt or the address of an article."""
+"""Completions for arguments of prompts and of the URI template of articles."""
 
 from typing import cast
 

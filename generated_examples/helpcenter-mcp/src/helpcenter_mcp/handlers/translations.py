@@ -1,4 +1,4 @@
-"""What this server does its own way with the `translations` tools."""
+"""Hand-written overrides of the `translations` tools."""
 
 import re
 from typing import cast

@@ -1,4 +1,4 @@
-"""What this server does its own way with the `accounts` tools: numbers of accounts are masked."""
+"""Hand-written overrides of the `accounts` tools: numbers of accounts are masked."""
 
 from mcpgen.runtime import Context, after
 

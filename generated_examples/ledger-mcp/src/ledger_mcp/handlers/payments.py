@@ -1,4 +1,4 @@
-"""What this server does its own way with the `payments` tools."""
+"""Hand-written overrides of the `payments` tools."""
 
 from decimal import Decimal
 

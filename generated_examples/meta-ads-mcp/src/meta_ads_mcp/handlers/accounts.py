@@ -1,4 +1,4 @@
-"""What this server does its own way with the `accounts` tools.
+"""Hand-written overrides of the `accounts` tools.
 
 The API calls an account `act_1234` in its answers. Every tool takes the number alone, as the paths
 have `act_` themselves; so the tools that tell of accounts give the number alone.

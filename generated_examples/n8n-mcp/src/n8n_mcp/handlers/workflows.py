@@ -1,4 +1,4 @@
-"""What this server does its own way with the `workflows` tools."""
+"""Hand-written overrides of the `workflows` tools."""
 
 from collections.abc import Iterator
 

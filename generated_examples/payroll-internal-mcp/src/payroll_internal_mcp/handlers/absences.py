@@ -1,4 +1,4 @@
-"""What this server does its own way with the `absences` tools."""
+"""Hand-written overrides of the `absences` tools."""
 
 from mcpgen.runtime import Context, ToolError, override
 

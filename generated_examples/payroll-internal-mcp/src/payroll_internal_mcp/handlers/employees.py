@@ -1,4 +1,4 @@
-"""What this server does its own way with the `employees` tools."""
+"""Hand-written overrides of the `employees` tools."""
 
 from mcpgen.runtime import Context, override
 

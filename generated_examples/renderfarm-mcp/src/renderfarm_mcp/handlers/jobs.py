@@ -1,4 +1,4 @@
-"""What this server does its own way with the `jobs` and `batches` tools."""
+"""Hand-written overrides of the `jobs` and `batches` tools."""
 
 from collections.abc import Iterable
 

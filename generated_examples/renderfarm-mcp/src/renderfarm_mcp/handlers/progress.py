@@ -1,4 +1,4 @@
-"""What this server does its own way with the `progress` tools."""
+"""Hand-written overrides of the `progress` tools."""
 
 import re
 

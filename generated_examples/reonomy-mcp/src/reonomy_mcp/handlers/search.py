@@ -1,4 +1,4 @@
-"""What this server does its own way with the `search` tools."""
+"""Hand-written overrides of the `search` tools."""
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolError, override
 

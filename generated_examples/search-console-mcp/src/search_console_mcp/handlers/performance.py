@@ -1,4 +1,4 @@
-"""What this server does its own way with the `performance` tools."""
+"""Hand-written overrides of the `performance` tools."""
 
 from datetime import UTC, date, datetime
 

@@ -1,4 +1,4 @@
-"""What this server does its own way with the `orders` tools."""
+"""Hand-written overrides of the `orders` tools."""
 
 from collections.abc import Sequence
 

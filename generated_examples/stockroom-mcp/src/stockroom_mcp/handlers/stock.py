@@ -1,4 +1,4 @@
-"""What this server does its own way with the `stock` tools."""
+"""Hand-written overrides of the `stock` tools."""
 
 from mcpgen.runtime import Context, ToolError, override
 

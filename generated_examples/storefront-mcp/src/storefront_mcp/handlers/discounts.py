@@ -1,4 +1,4 @@
-"""What this server does its own way with the `discounts` tools."""
+"""Hand-written overrides of the `discounts` tools."""
 
 from mcpgen.runtime import Context, ToolError, override
 

@@ -1,4 +1,4 @@
-"""What this server does its own way with refunds."""
+"""Hand-written overrides of refunds."""
 
 from decimal import Decimal
 from typing import cast

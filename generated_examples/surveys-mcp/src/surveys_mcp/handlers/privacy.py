@@ -1,4 +1,4 @@
-"""What this server does its own way with personal data: answers say what, and not who."""
+"""Hand-written overrides of personal data: answers say what, and not who."""
 
 import re
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""What this server does its own way with the `questions` tools."""
+"""Hand-written overrides of the `questions` tools."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast

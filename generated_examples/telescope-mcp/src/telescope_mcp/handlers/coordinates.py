@@ -1,4 +1,4 @@
-"""A tool beside those of the API: coordinates as they are printed, for tools that take degrees."""
+"""A tool that the API does not have: it converts printed coordinates to degrees for other tools."""
 
 import re
 

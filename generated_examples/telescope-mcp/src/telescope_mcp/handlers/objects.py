@@ -1,4 +1,4 @@
-"""What this server does its own way with the `objects` tools."""
+"""Hand-written overrides of the `objects` tools."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What this server does its own way with the `visits` tools."""
+"""Hand-written overrides of the `visits` tools."""
 
 from datetime import datetime, timedelta
 

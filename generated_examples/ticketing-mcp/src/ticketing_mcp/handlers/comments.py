@@ -1,4 +1,4 @@
-"""What this server does its own way with the `comments` tools."""
+"""Hand-written overrides of the `comments` tools."""
 
 from mcpgen.runtime import Context, ToolError, override
 

@@ -1,4 +1,4 @@
-"""Errors of Pavilion Desk, whose responses have the status 200 all the same."""
+"""Errors of Pavilion Desk, which sends them with status 200."""
 
 from collections.abc import Mapping
 from typing import Any

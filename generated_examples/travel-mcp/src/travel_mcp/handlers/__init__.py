@@ -1,1 +1,1 @@
-"""What this server does by hand; mcpgen wrote this file once and never touches it again."""
+"""Hand-written tools and overrides. mcpgen created this file and never changes it."""

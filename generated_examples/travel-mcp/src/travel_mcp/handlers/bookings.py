@@ -1,4 +1,4 @@
-"""What this server does its own way with the `bookings` tools."""
+"""Hand-written overrides of the `bookings` tools."""
 
 from mcpgen.runtime import Context, ToolError, override
 

@@ -1,4 +1,4 @@
-"""What this server does its own way with the `messages` tools."""
+"""Hand-written overrides of the `messages` tools."""
 
 import re
 

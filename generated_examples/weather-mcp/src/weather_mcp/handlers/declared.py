@@ -1,4 +1,4 @@
-"""What this server does its own way with its declared tools."""
+"""Hand-written overrides of its declared tools."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
