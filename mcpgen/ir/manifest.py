@@ -76,7 +76,7 @@ class HeaderEntry(Entry, frozen=True):
     ] = ""
     required: Annotated[
         bool,
-        key("Whether calls fail without a value. If false, the header is then left out.", False),
+        key("Whether calls fail without a value. If false, the header is then omitted.", False),
     ] = True
     secret: Annotated[
         bool | None,

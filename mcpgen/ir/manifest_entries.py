@@ -79,7 +79,7 @@ class AuthorizationEntry(Entry, frozen=True):
     includes: Annotated[
         dict[ScopeName, tuple[ScopeName, ...]],
         key(
-            "Narrower scopes that a scope includes: whoever has it needs no others.",
+            "Narrower scopes that a scope includes: a caller with this scope needs no others.",
             {"pets:admin": ["pets:read", "pets:write"]},
         ),
     ] = field(default_factory=dict)

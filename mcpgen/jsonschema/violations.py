@@ -89,7 +89,7 @@ def _describe_rule(violation: Violation) -> str:
         case kinds.Format(format=name):
             return f"must be a `{name}`"
         case kinds.FalseSchema():
-            return "must be left out"
+            return "must be omitted"
         case kinds.OneOfMultipleValid():
             return "must fit exactly one of its alternatives and fits several"
     rule, limit = violation.kind.name, getattr(violation.kind, "limit", None)

@@ -37,7 +37,7 @@ from mcpgen.openapi.lower.join import join_apis, qualify_names
 from mcpgen.openapi.source.source_file import read_bytes
 from mcpgen.openapi.source.source_text import DEFAULT_LIMITS
 from mcpgen.openapi.source.urls import is_url
-from mcpgen.openapi.validate.validate import JUDGED_BYTES
+from mcpgen.openapi.validate.validate import MAX_VALIDATED_BYTES
 from mcpgen.pipeline.found import describe_document
 from mcpgen.pipeline.inputs import FirstManifest, InputFiles, Inputs, PlannedProject, Project
 from mcpgen.pipeline.options import (
@@ -155,7 +155,7 @@ def _parse(
     if path in inputs.parsed:
         return inputs.parsed[path]
     document = inputs.documents.get(path)
-    max_validated_bytes = JUDGED_BYTES
+    max_validated_bytes = MAX_VALIDATED_BYTES
     if document is None:
         max_validated_bytes = _REVALIDATED_BYTES
         document = _load(inputs.folder, path, problems, progress)

@@ -17,7 +17,7 @@ from mcpgen.openapi.lower.lower import lower
 from mcpgen.openapi.resolve.resolve import resolve
 from mcpgen.openapi.source.load import load
 from mcpgen.openapi.source.secrets import redact_secrets
-from mcpgen.openapi.validate.validate import JUDGED_BYTES, validate
+from mcpgen.openapi.validate.validate import MAX_VALIDATED_BYTES, validate
 from mcpgen.pipeline.options import BuildOptions, Progress, StageNote
 from mcpgen.pipeline.user_cache import user_cache
 from mcpgen.text.counts import format_count, format_size
@@ -82,7 +82,7 @@ def parse_document(
     progress: Progress,
     *,
     overlays: Sequence[TypedFile[OverlayFile]] = (),
-    max_validated_bytes: int = JUDGED_BYTES,
+    max_validated_bytes: int = MAX_VALIDATED_BYTES,
 ) -> ParsedDocument:
     """Apply the overlays to a loaded document, then resolve, validate and lower it.
 
@@ -106,7 +106,7 @@ def parse_document(
         problems,
         external_validator=options.external_validator is not False,
         max_validated_bytes=sys.maxsize if options.external_validator else max_validated_bytes,
-        cache_folder=(options.cache or user_cache()) / "judged",
+        cache_folder=(options.cache or user_cache()) / "validated",
     )
     progress("lower")
     original = resolved

@@ -77,7 +77,7 @@ def choose(terminal: Terminal, tool: str) -> None:
     terminal.press(tool)
     terminal.wait_for(f"│ {tool}")
     terminal.press("Enter")
-    terminal.wait_for(f"{FOCUSED} left out")
+    terminal.wait_for(f"{FOCUSED} omitted")
 
 
 def capture(terminal: Terminal, text: str) -> str:

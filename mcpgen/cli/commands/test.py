@@ -246,7 +246,7 @@ def _import(printer: Printer, directory: Path, source: Path) -> int:
     target.write_bytes(cases.content)
     printer.fact(cases=cases.count, left_out=list(cases.left_out))
     for what in cases.left_out:
-        printer.result(f"left out: {visible(what)}")
+        printer.result(f"skipped: {visible(what)}")
     printer.result(f"{TESTS_FILE}: {format_count(cases.count, 'case')}")
     return printer.finish(Outcome.DONE)
 

@@ -112,7 +112,7 @@ def list_servers(
     printer.fact(workspace=workspace.root.as_posix(), servers=rows, left_out=left_out)
     _print_columns(printer, rows)
     for path, why in workspace.apart.items():
-        printer.result(f"left out: {visible(path)} ({visible(why)})")
+        printer.result(f"skipped: {visible(path)} ({visible(why)})")
     return printer.finish(Outcome.DONE)
 
 

@@ -80,7 +80,7 @@ def _make_input(field: FormField, text: str) -> Input | TextArea | Select[str]:
             for it in field.choices
         ]
         chosen = text if text in {value for _, value in options} else Select.NULL
-        return Select(options, value=chosen, prompt="left out", compact=True)
+        return Select(options, value=chosen, prompt="omitted", compact=True)
     if field.kind == "json":
         return TextArea(text, compact=True, placeholder=describe_empty_field(field))
     return Input(text, compact=True, placeholder=describe_empty_field(field))

@@ -62,7 +62,7 @@ def describe_empty_field(field: FormField) -> str:
     """Return what an empty field shows."""
     if field.kind == "json":
         return "JSON"
-    return f"left out; {EMPTY_TEXT} is the empty text" if field.kind == "text" else "left out"
+    return f"omitted; {EMPTY_TEXT} is the empty text" if field.kind == "text" else "omitted"
 
 
 def describe_call(record: CallRecord, place: str = "") -> str:

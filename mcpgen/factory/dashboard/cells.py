@@ -26,7 +26,7 @@ NOTHING: Final = "\N{EN DASH}"
 _UNITS: Final = ((365 * 86_400, "y"), (30 * 86_400, "mo"), (86_400, "d"), (3600, "h"), (60, "min"))
 
 
-class Surroundings(Struct, frozen=True):
+class PageContext(Struct, frozen=True):
     """Context of links and ages.
 
     `base` is the path from the page to the folder that the servers' paths are relative to. It ends
@@ -80,7 +80,7 @@ def format_state(state: State, word: str = "") -> Html:
     )
 
 
-def format_age(time: str, around: Surroundings) -> Html:
+def format_age(time: str, around: PageContext) -> Html:
     """Return an age, with the exact time as its title."""
     shown = around.format_age(time)
     if shown == NO_DATE:
@@ -88,14 +88,14 @@ def format_age(time: str, around: Surroundings) -> Html:
     return Html(f'<time class="age" datetime="{text(time)}" title="{text(time)}">{shown}</time>')
 
 
-def format_proof_age(proof: Proof, around: Surroundings) -> Html:
+def format_proof_age(proof: Proof, around: PageContext) -> Html:
     """Return the age of the evidence of a proof, or that there is none."""
     if proof.evidence:
         return format_age(proof.time, around)
     return Html('<span class="age">no evidence</span>')
 
 
-def link_evidence(content: Html, status: ServerStatus, proof: Proof, around: Surroundings) -> Html:
+def link_evidence(content: Html, status: ServerStatus, proof: Proof, around: PageContext) -> Html:
     """Return content that leads to the evidence of a proof, if there is any."""
     if not proof.evidence:
         return content

@@ -10,7 +10,7 @@ from typing import Final
 from mcpgen.factory.dashboard.cells import (
     NOTHING,
     WORDS,
-    Surroundings,
+    PageContext,
     capitalize,
     find_proof,
     format_age,
@@ -57,7 +57,7 @@ _TITLES: Final = {
 }
 
 
-def format_figures(fleet: Fleet, around: Surroundings) -> Html:
+def format_figures(fleet: Fleet, around: PageContext) -> Html:
     """Return the figures of the fleet."""
     statuses = [it.status for it in fleet.servers]
     stale = [it for it in statuses if it.drift.state in (State.STALE, State.FAILED)]
@@ -114,7 +114,7 @@ def _find_lowest_score(statuses: Sequence[ServerStatus]) -> Html:
     )
 
 
-def _is_expiring(waiver: WaiverState, around: Surroundings) -> bool:
+def _is_expiring(waiver: WaiverState, around: PageContext) -> bool:
     if waiver.is_expired or around.now is None:
         return False
     try:
@@ -159,7 +159,7 @@ def _format_bar(counts: Counter[State], total: int) -> Html:
     )
 
 
-def format_queue(fleet: Fleet, around: Surroundings) -> Html:
+def format_queue(fleet: Fleet, around: PageContext) -> Html:
     """Return the attention queue: a table of lines for each kind, the most urgent kind first."""
     lines: dict[NeedKind, list[tuple[ServerStatus, Need]]] = {}
     for server in fleet.servers:
@@ -171,7 +171,7 @@ def format_queue(fleet: Fleet, around: Surroundings) -> Html:
 
 
 def _format_kinds(
-    lines: dict[NeedKind, list[tuple[ServerStatus, Need]]], around: Surroundings
+    lines: dict[NeedKind, list[tuple[ServerStatus, Need]]], around: PageContext
 ) -> Iterator[str]:
     shown = 0
     for kind in NeedKind:
@@ -212,7 +212,7 @@ def _format_lines(kind: NeedKind, rows: list[str]) -> str:
     )
 
 
-def _format_need(status: ServerStatus, need: Need, around: Surroundings) -> str:
+def _format_need(status: ServerStatus, need: Need, around: PageContext) -> str:
     evidence = Html("")
     if need.evidence:
         href = text(around.link(status.server, need.evidence))
@@ -228,7 +228,7 @@ def _format_need(status: ServerStatus, need: Need, around: Surroundings) -> str:
     )
 
 
-def _format_need_age(status: ServerStatus, need: Need, around: Surroundings) -> Html:
+def _format_need_age(status: ServerStatus, need: Need, around: PageContext) -> Html:
     proofs: list[Proof] = [*(stage.proof for stage in status.stages), status.drift]
     found = (proof.time for proof in proofs if proof.evidence == need.evidence and proof.time)
     return format_age(next(found, ""), around)

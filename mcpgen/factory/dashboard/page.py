@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from mcpgen.factory.dashboard.cells import Surroundings, format_moment
+from mcpgen.factory.dashboard.cells import PageContext, format_moment
 from mcpgen.factory.dashboard.data import encode_inline, make_page_data
 from mcpgen.factory.dashboard.overview import format_figures, format_queue, format_stages
 from mcpgen.factory.dashboard.tables import format_coverage, format_fleet, format_matrix
@@ -45,7 +45,7 @@ def make_page(fleet: Fleet, base: str) -> str:
     or ends with "/". The policy of the page permits its own script and style sheet by their
     hashes, and no request. Every text is escaped.
     """
-    around = Surroundings(base, parse_time(fleet.now))
+    around = PageContext(base, parse_time(fleet.now))
     script, style = _read_assets()
     policy = make_page_policy(script, style)
     title = text(fleet.title)

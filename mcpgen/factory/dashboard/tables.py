@@ -10,7 +10,7 @@ from typing import Final
 from mcpgen.factory.dashboard.cells import (
     NOTHING,
     WORDS,
-    Surroundings,
+    PageContext,
     capitalize,
     find_proof,
     format_age,
@@ -52,7 +52,7 @@ _EFFECTS: Final = {
 _MOST_REASONS: Final = 3
 
 
-def format_fleet(fleet: Fleet, around: Surroundings) -> Html:
+def format_fleet(fleet: Fleet, around: PageContext) -> Html:
     """Return the table of all servers."""
     revisions = sorted({it for server in fleet.servers for it in server.status.scores})
     plain = ("server", "version", "stages", "source", "tools", "tokens")
@@ -89,7 +89,7 @@ def _format_head(name: str, rows: int = 1, kind: str = "", title: str = "") -> s
     return f'<th role="columnheader" scope="col" data-sort{span}{said}{about}>{shown}</th>'
 
 
-def _format_server(server: ServerDetails, revisions: Sequence[str], around: Surroundings) -> str:
+def _format_server(server: ServerDetails, revisions: Sequence[str], around: PageContext) -> str:
     status = server.status
     tested = find_proof(status, StageName.TESTED)
     linted = find_proof(status, StageName.LINTED)
@@ -134,7 +134,7 @@ def _proof_cell(
     name: str,
     proof: Proof,
     status: ServerStatus,
-    around: Surroundings,
+    around: PageContext,
     word: str = "",
     note: str = "",
 ) -> str:
@@ -146,7 +146,7 @@ def _proof_cell(
     return _cell(name, f'{shown}<span class="note">{age}{after}</span>', sort)
 
 
-def _format_source(status: ServerStatus, around: Surroundings) -> str:
+def _format_source(status: ServerStatus, around: PageContext) -> str:
     drift = status.drift
     if drift.state is State.PASSED and not drift.evidence:  # a server without a document
         return _cell("source", f'{NOTHING}<span class="note">{text(drift.summary)}</span>')
@@ -179,7 +179,7 @@ def _rank_effect(effect: str) -> int:
     return [*EFFECTS].index(effect) if effect in EFFECTS else len(EFFECTS)
 
 
-def _format_version(status: ServerStatus, around: Surroundings) -> str:
+def _format_version(status: ServerStatus, around: PageContext) -> str:
     if not status.version:
         return str(format_state(State.UNKNOWN))
     declared = find_proof(status, StageName.DECLARED)
@@ -192,7 +192,7 @@ def _format_stage(status: ServerStatus) -> str:
 
 
 def _number_cell(
-    name: str, value: int | None, proof: Proof, status: ServerStatus, around: Surroundings
+    name: str, value: int | None, proof: Proof, status: ServerStatus, around: PageContext
 ) -> str:
     if value is None:
         return _cell(name, str(format_state(State.UNKNOWN)), "-1", "number")
@@ -201,7 +201,7 @@ def _number_cell(
 
 
 def _format_scores(
-    status: ServerStatus, revisions: Sequence[str], around: Surroundings
+    status: ServerStatus, revisions: Sequence[str], around: PageContext
 ) -> Iterator[str]:
     proof = find_proof(status, StageName.CONFORMANT)
     for revision in revisions:
@@ -230,7 +230,7 @@ def _format_sign(state: State) -> Html:
     )
 
 
-def _format_score(score: Score, status: ServerStatus, proof: Proof, around: Surroundings) -> str:
+def _format_score(score: Score, status: ServerStatus, proof: Proof, around: PageContext) -> str:
     has_passed = score.verdict == "PASS"
     state = State.PASSED if has_passed and score.is_reliable else State.STALE
     state = state if has_passed else State.FAILED
@@ -244,7 +244,7 @@ def _format_score(score: Score, status: ServerStatus, proof: Proof, around: Surr
     return f'{linked}<span class="note">{int(100 * score.coverage)} %</span>'
 
 
-def _format_publication(status: ServerStatus, around: Surroundings) -> str:
+def _format_publication(status: ServerStatus, around: PageContext) -> str:
     proof = find_proof(status, StageName.PUBLISHED)
     word = status.published or WORDS[proof.state]
     is_skewed = bool(status.published and status.version and status.published != status.version)
@@ -259,7 +259,7 @@ def _format_publication(status: ServerStatus, around: Surroundings) -> str:
     )
 
 
-def _format_owners(status: ServerStatus, around: Surroundings) -> str:
+def _format_owners(status: ServerStatus, around: PageContext) -> str:
     if not status.owners:
         return '<span class="note">nobody</span>'
     href = text(around.link_root(WORKSPACE_FILE))
@@ -267,7 +267,7 @@ def _format_owners(status: ServerStatus, around: Surroundings) -> str:
     return f'<a href="{href}" title="{WORKSPACE_FILE}">{names}</a>'
 
 
-def format_matrix(fleet: Fleet, around: Surroundings) -> Html:
+def format_matrix(fleet: Fleet, around: PageContext) -> Html:
     """Return what each client does with the tools of each server."""
     checked = {client for server in fleet.servers for client in server.status.clients}
     clients = [it for it in fleet.clients if it in checked] + sorted(checked - {*fleet.clients})
@@ -299,7 +299,7 @@ def format_matrix(fleet: Fleet, around: Surroundings) -> Html:
 _NONE: Final = (State.UNKNOWN, "unknown", "unknown")
 
 
-def _format_effect(status: ServerStatus, client: str, around: Surroundings) -> str:
+def _format_effect(status: ServerStatus, client: str, around: PageContext) -> str:
     cell: ClientCell | None = status.clients.get(client)
     unlisted = (State.FAILED, "failed", cell.effect if cell else "")
     state, sign, word = _EFFECTS.get(cell.effect, unlisted) if cell else _NONE
@@ -314,12 +314,12 @@ def _format_effect(status: ServerStatus, client: str, around: Surroundings) -> s
     return f'<td class="{state.value}"><a href="{href}" {name}>{icon}</a></td>'
 
 
-def _format_lint_age(status: ServerStatus, around: Surroundings) -> Html:
+def _format_lint_age(status: ServerStatus, around: PageContext) -> Html:
     proof = find_proof(status, StageName.LINTED)
     return format_proof_age(proof, around)
 
 
-def format_coverage(fleet: Fleet, around: Surroundings) -> Html:
+def format_coverage(fleet: Fleet, around: PageContext) -> Html:
     """Return how many operations of each server have a tool, and why the others have none."""
     names = ("server", *_COUNTED, "share", "why", "age")
     heads = "".join(_format_head(it) for it in names)
@@ -332,7 +332,7 @@ def format_coverage(fleet: Fleet, around: Surroundings) -> Html:
     )
 
 
-def _format_coverage_row(server: ServerDetails, around: Surroundings) -> str:
+def _format_coverage_row(server: ServerDetails, around: PageContext) -> str:
     status, total = server.status, len(server.operations)
     proof = find_proof(status, StageName.GENERATED)
     served = sum(bool(it.tool) for it in server.operations)

@@ -327,7 +327,7 @@ RULES: Final[dict[str, Rule]] = {
             "definition-removed",
             "",
             "Pinned tools still exist.",
-            "whoever relied on the tool has none",
+            "users who relied on the tool have none",
             "review the change, then accept it with `--pin`",
             _NOTE,
         ),

@@ -101,7 +101,7 @@ def _receive(child: ChildScript, entry: Path | None) -> ExternalResult:
 def _cache_path(document: bytes, folder: Path) -> Path:
     version = importlib.metadata.version(_VALIDATOR)
     digest = hashlib.sha256(f"{_VALIDATOR} {version}\n".encode() + document).hexdigest()
-    return folder / f"judgement-{digest}.json"
+    return folder / f"findings-{digest}.json"
 
 
 def _read_cache(entry: Path) -> ExternalResult | None:

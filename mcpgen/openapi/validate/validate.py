@@ -185,7 +185,7 @@ def _identifiers(
             yield (*tokens, name), name
 
 
-JUDGED_BYTES = 2 * 1024 * 1024
+MAX_VALIDATED_BYTES = 2 * 1024 * 1024
 _MIN_BYTES_TO_FORK = 256 * 1024  # whose texts take about 40 ms
 
 
@@ -194,7 +194,7 @@ def validate(
     problems: Problems,
     *,
     external_validator: bool = True,
-    max_validated_bytes: int = JUDGED_BYTES,
+    max_validated_bytes: int = MAX_VALIDATED_BYTES,
     cache_folder: Path | None = None,
 ) -> None:
     """Validate a resolved document; report errors only if nothing could be served.
@@ -271,7 +271,7 @@ def _add_result(
     """Add the findings of the external validator that were not `known` when it started."""
     if result.failure:
         problems.note(
-            "outside-judge",
+            "external-validator",
             f"no result from openapi-spec-validator: {result.failure}",
             at=Location(findings.document.shown_as),
             why="mcpgen's own checks passed; these decide",
@@ -286,7 +286,7 @@ def _add_result(
         message = message.replace(secret.text, "***")
     more = f" (and {len(new) - 1} more)" if len(new) > 1 else ""
     problems.warning(
-        "outside-judge",
+        "external-validator",
         f"openapi-spec-validator: {message}{more}",
         at=findings.at(tokens) if has_value else Location(findings.document.shown_as),
         why="other tools may reject the document",

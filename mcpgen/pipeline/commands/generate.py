@@ -60,7 +60,7 @@ def note_current(report: Report, cache: Path | None) -> None:
 
 def _is_chance(problem: Diagnostic) -> bool:
     """Whether another run may not have the problem: a validator took too long."""
-    return problem.code == "outside-judge" and problem.severity is Severity.NOTE
+    return problem.code == "external-validator" and problem.severity is Severity.NOTE
 
 
 def find_current(target: Path, cache: Path | None) -> Problems | None:

@@ -167,7 +167,7 @@ class WorkflowSteps:
             otherwise = "name an operationId, or a method and a path: `GET /pets`"
             hint = did_you_mean(step.operation, self._tools, otherwise)
             if step.operation in self._skipped:
-                message = f"`{step.operation}` is left out, so no step can call it"
+                message = f"`{step.operation}` is skipped, so no step can call it"
                 hint = "another diagnostic states why the operation is skipped"
             why = f"the step `{step.id}` calls it"
             self._refuse("workflow-operation", message, step.operation_tokens, why, hint)

@@ -79,7 +79,7 @@ def _find_child(shape: Shape, token: str) -> JsonSchema:
     if token in properties:
         schema: JsonSchema = properties[token]
         if schema is False:
-            raise NothingThereError(f"`{token}` must be left out")
+            raise NothingThereError(f"`{token}` must be omitted")
         return schema
     if token.isdecimal() and "object" not in types:
         items: JsonSchema = keywords.get("items", True)

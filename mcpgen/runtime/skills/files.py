@@ -75,7 +75,7 @@ class SkillFiles:
     ) -> None:
         """Load the skills; `read` reads a file of the package, `own_folder` is its `skills/`.
 
-        An invalid skill of the owner is logged and left out. A skill of the owner replaces a
+        An invalid skill of the owner is logged and skipped. A skill of the owner replaces a
         generated one of the same name.
 
         Raises:

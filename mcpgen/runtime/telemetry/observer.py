@@ -359,7 +359,7 @@ class RequestObserver:
     def name_of(self, request: Request) -> tuple[str, str]:
         """Return the method of a request and its tool or prompt; "" if the server has none.
 
-        Names that a client made up are not recorded: there is no end of them.
+        Names that clients invent are not recorded, since their number has no limit.
         """
         method, params = request.method, request.params
         if method == "tools/call" and type(params) is dict:

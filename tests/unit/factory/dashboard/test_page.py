@@ -9,7 +9,7 @@ from html import unescape
 import pytest
 from msgspec.structs import replace
 
-from mcpgen.factory.dashboard.cells import Surroundings
+from mcpgen.factory.dashboard.cells import PageContext
 from mcpgen.factory.dashboard.data import make_page_data
 from mcpgen.factory.dashboard.evidence import list_linked_files
 from mcpgen.factory.dashboard.page import make_page
@@ -97,16 +97,16 @@ def test_all_links_of_the_page_lead_to_files_that_are_served() -> None:
     ],
 )
 def test_ages_count_from_the_time_of_the_data(time: str, age: str) -> None:
-    assert Surroundings("", NOW).format_age(time) == age
+    assert PageContext("", NOW).format_age(time) == age
 
 
 def test_without_the_time_of_the_data_there_are_no_ages() -> None:
-    assert Surroundings("", None).format_age("2026-11-24T10:19:30Z") == "no date"
+    assert PageContext("", None).format_age("2026-11-24T10:19:30Z") == "no date"
     fleet = replace(make_fleet(1), now="")
     assert "Examined on" in make_page(fleet, "")
     assert "an unknown time" in make_page(fleet, "")
 
 
 def test_a_link_leads_from_the_page_to_the_folder_of_the_server() -> None:
-    around = Surroundings("../servers/", datetime(2026, 1, 1, tzinfo=UTC))
+    around = PageContext("../servers/", datetime(2026, 1, 1, tzinfo=UTC))
     assert around.link("a b", "x#y.json") == "./../servers/a%20b/x%23y.json"

@@ -106,7 +106,9 @@ def test_a_rejected_document_stops_only_its_own_server(ws: Ws, workspace: Path) 
     assert (code, ended(report)) == (3, {"servers/ant": 3, "servers/bee": 0, "servers/cat": 0})
     assert report["servers"][1]["written"] == []
     assert "mcpgen.lock" in report["servers"][2]["written"]
-    files = [file for rule, file in rules(report) if rule != "outside-judge"]  # busy, it gives up
+    files = [
+        file for rule, file in rules(report) if rule != "external-validator"
+    ]  # busy, it gives up
     assert all(file.startswith("servers/ant/") for file in files if file)
 
 
@@ -301,7 +303,7 @@ def test_a_problem_of_a_fetched_document_names_the_document(ws: Ws, workspace: P
 
     _, report = ws("pull", "bee", "--jobs", "1")
 
-    assert {file for rule, file in rules(report) if rule != "outside-judge"} == {"new.yaml"}
+    assert {file for rule, file in rules(report) if rule != "external-validator"} == {"new.yaml"}
 
 
 def test_changelog_reports_a_level_for_each_server(ws: Ws, workspace: Path) -> None:

@@ -282,7 +282,7 @@ def test_texts_of_a_large_document_have_the_same_findings(
     small = validating(root)
     assert {problem.code for problem in small} == {"instruction-in-text", "more-of-the-same"}
 
-    monkeypatch.setattr("mcpgen.openapi.validate.validate.JUDGED_BYTES", 0)
+    monkeypatch.setattr("mcpgen.openapi.validate.validate.MAX_VALIDATED_BYTES", 0)
 
     assert validating(root) == small
 
@@ -312,7 +312,7 @@ def test_a_deletion_annotated_as_harmless_is_reported(validating: Validate) -> N
 def test_the_external_validator_reports_only_warnings(validating: Validate) -> None:
     root = changed(f"{GET}/parameters/0/schema/default", 7)
     (problem,) = validating(root, external_validator=True)
-    assert (problem.code, problem.severity) == ("outside-judge", Severity.WARNING)
+    assert (problem.code, problem.severity) == ("external-validator", Severity.WARNING)
     assert validating(root, external_validator=True, max_validated_bytes=100) == []
 
 
@@ -388,7 +388,7 @@ def test_the_external_validator_runs_in_the_background(
     assert len(problems) == 0
     (tmp_path / "told").touch()  # as what the caller does in the meantime
     (problem,) = problems
-    assert problem.code == "outside-judge"
+    assert problem.code == "external-validator"
     assert list(problems) == [problem]
 
 
@@ -401,7 +401,7 @@ def test_problems_of_later_stages_do_not_hide_validator_warnings(
     document = resolve(load(str(tmp_path / "api.json"), problems), problems)
     validate(document, problems)
     problems.warning("later", "a later stage says this", at=document.locate("/info"))
-    assert [problem.code for problem in problems] == ["later", "outside-judge"]
+    assert [problem.code for problem in problems] == ["later", "external-validator"]
 
 
 @pytest.mark.parametrize(
@@ -424,7 +424,7 @@ def test_a_failing_validator_is_a_note_and_is_not_cached(
     program(statements)
     cache = tmp_path / "cache"
     (problem,) = validating(GOOD, external_validator=True, cache_folder=cache)
-    assert (problem.code, problem.severity) == ("outside-judge", Severity.NOTE)
+    assert (problem.code, problem.severity) == ("external-validator", Severity.NOTE)
     assert problem.message == f"no result from openapi-spec-validator: {said}"
     assert not cache.exists()
 

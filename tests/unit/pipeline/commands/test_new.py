@@ -262,7 +262,7 @@ def test_the_validator_runs_during_planning_and_reports_before_writing(
     report = new(str(source), tmp_path / "out", options, silent)
 
     assert order == ["planned", "answered", "written"]
-    assert [problem.code for problem in report.problems] == ["outside-judge"]
+    assert [problem.code for problem in report.problems] == ["external-validator"]
 
 
 def test_each_stage_reports_what_it_found(source: Path, tmp_path: Path, options: Options) -> None:

@@ -125,7 +125,7 @@ def test_what_a_slow_validator_caused_is_not_repeated(
 ) -> None:
     problems = Problems()
     problems.warning("unresolved-ref", "unknown reference")
-    problems.add(Diagnostic("outside-judge", severity, "no result"))
+    problems.add(Diagnostic("external-validator", severity, "no result"))
     note_current(Report(problems, Outcome.DONE, project), tmp_path / "cache")
 
     forbid_stages(monkeypatch)
