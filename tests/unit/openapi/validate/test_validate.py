@@ -401,7 +401,7 @@ def test_problems_of_later_stages_do_not_hide_validator_warnings(
     document = resolve(load(str(tmp_path / "api.json"), problems), problems)
     validate(document, problems)
     problems.warning("later", "a later stage says this", at=document.locate("/info"))
-    assert [problem.code for problem in problems] == ["later", "external-validator"]
+    assert [problem.code for problem in problems] == ["external-validator", "later"]
 
 
 @pytest.mark.parametrize(
