@@ -1,4 +1,4 @@
-"""Documents written by hand, lowered and planned."""
+"""Handwritten documents, lowered and planned."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.policies import first_policy
 
 
 class Lowered:
-    """An API, and what lowering and planning had to say about its document."""
+    """An API, and the problems that lowering and planning reported."""
 
     def __init__(self, root: dict[str, Any], url: str | None = None) -> None:
         declared = str(root.get("openapi") or root.get("swagger"))
@@ -37,22 +37,22 @@ class Lowered:
         self.api: Api = lower(document, self.problems)
 
     def plan(self, **policy: Any) -> ServerPlan:
-        """The server that serves the API."""
+        """Return the plan of the server."""
         return plan_tools(self.api, first_policy(**{"name": "demo", **policy}), self.problems)
 
     def tool(self, **policy: Any) -> ToolPlan:
-        """The only tool."""
+        """Return the only tool."""
         (tool,) = self.plan(**policy).tools
         return tool
 
     def found(self, code: str) -> list[Diagnostic]:
-        """The problems with this code."""
+        """Return the problems with this rule."""
         return [problem for problem in self.problems if problem.code == code]
 
 
 @pytest.fixture
 def other_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Code of mcpgen that differs from the code before it."""
+    """Simulate a changed mcpgen, whose code digest differs from the one before."""
     changed = tmp_path / "changed.py"
     changed.write_text("# other code\n")
     sources = [*user_cache._sources(), changed]
@@ -71,7 +71,7 @@ def document(
     schemas: dict[str, Any] | None = None,
     **root: Any,
 ) -> dict[str, Any]:
-    """A document of one operation."""
+    """Return a document of one operation."""
     operation = {"responses": {"204": {"description": "done"}}, **(operation or {})}
     described: dict[str, Any] = {
         "openapi": version,
@@ -90,24 +90,24 @@ def document(
 
 
 def with_body(schema: Any, media_type: str = "application/json", **options: Any) -> dict[str, Any]:
-    """A document of one operation that takes a body."""
+    """Return a document of one operation with a request body."""
     body = {"required": True, "content": {media_type: {"schema": schema}}}
     return document({"requestBody": body}, method=options.pop("method", "post"), **options)
 
 
 def with_parameters(*parameters: dict[str, Any], **options: Any) -> dict[str, Any]:
-    """A document of one operation that takes parameters."""
+    """Return a document of one operation with parameters."""
     return document({"parameters": list(parameters)}, **options)
 
 
 def with_response(schema: Any, **options: Any) -> dict[str, Any]:
-    """A document of one operation that answers with JSON."""
+    """Return a document of one operation with a JSON response."""
     content = {"application/json": {"schema": schema}}
     return document({"responses": {"200": {"description": "ok", "content": content}}}, **options)
 
 
 class Make:
-    """Makes documents and lowers them."""
+    """Factory of documents; calling it lowers one."""
 
     document = staticmethod(document)
     with_body = staticmethod(with_body)
@@ -120,5 +120,5 @@ class Make:
 
 @pytest.fixture
 def make() -> Make:
-    """A maker of small documents; calling it lowers one."""
+    """Return a factory of small documents; calling it lowers one."""
     return Make()

@@ -1,4 +1,4 @@
-"""Work that a forked child does: the result is the same, whatever becomes of the child."""
+"""Tests of work in a forked child: the result is the same, whatever happens to the child."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ needs_fork = pytest.mark.skipif(
 
 
 def told_by(script: str) -> str:
-    """Run a script in a process of its own, which has one thread only, and give what it prints."""
+    """Run a script in a separate process with a single thread, and return its output."""
     start = "import os, signal, threading\nfrom mcpgen.forked import Forked, ForkedAhead\n"
     start += "here = os.getpid()\n"
     done = subprocess.run(

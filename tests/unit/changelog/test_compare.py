@@ -1,4 +1,4 @@
-"""Each kind of change has its level in the changelog."""
+"""Tests of the level that the changelog gives each kind of change."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def found(result: Changelog) -> list[tuple[str, Level]]:
 
 
 def of_input(old: Any, new: Any) -> Changelog:
-    """What it means that an optional argument `x` had one schema and has another."""
+    """Return the changelog of a changed schema of the optional argument `x`."""
     return changelog(
         replace(TOOL, input_schema=inputs(x=old)), replace(TOOL, input_schema=inputs(x=new))
     )
@@ -363,7 +363,7 @@ def test_a_narrowed_input_is_major_and_a_widened_input_is_minor(
 def test_a_narrowed_output_is_minor_and_a_widened_output_is_major(
     more: Any, less: Any, aspect: str
 ) -> None:
-    """But for its type: clients have code for the one that it had."""
+    """A changed type is always major: clients have code for the old one."""
     narrowed, widened = of_output(more, less), of_output(less, more)
     level = MAJOR if aspect == "type" else MINOR
     assert (f"output-{aspect}-narrowed", level) in found(narrowed)
@@ -429,7 +429,7 @@ def test_an_undecidable_change_has_the_higher_level_and_is_uncertain(old: Any, n
     ],
 )
 def test_an_invalid_schema_is_always_a_change(spoilt: Any) -> None:
-    """Somebody edited the file that holds it."""
+    """An invalid schema means that its file was edited by hand."""
     good, bad = replace(TOOL, output_schema=TEXT), replace(TOOL, output_schema=spoilt)
     for old, new in ((good, bad), (bad, good)):
         (change,) = changelog(old, new).changes

@@ -1,4 +1,4 @@
-"""Changes between flat and nested bodies, and in the members of flat ones."""
+"""Tests of changes between flat and nested bodies, and in the members of flat ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A changelog for pull requests and GitHub Actions; what documents say never steers them."""
+"""Tests of changelogs for pull requests and GitHub Actions, with document text escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool surface of a package, derived from its files."""
+"""Tests of the tool surface of a package, derived from its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A generated package that a test may change."""
+"""A generated package that tests may change."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from tests.support.paths import EXAMPLES
 
 @pytest.fixture
 def petstore(tmp_path: Path) -> Path:
-    """A copy of the petstore's server, as it is committed."""
+    """Copy the committed server of the petstore."""
     committed = EXAMPLES / "petstore-mcp"
     return Path(shutil.copytree(committed, tmp_path / "petstore-mcp"))

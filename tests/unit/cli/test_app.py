@@ -1,4 +1,4 @@
-"""How the command line as a whole behaves: usage, versions, bugs, and the shared options."""
+"""Tests of the command line as a whole: usage errors, versions, crashes, shared options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mcpgen.cli.app import run
 
 @pytest.fixture
 def pipeline(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Stand in for the generator, so that only the command line is tested."""
+    """Replace the generator, so that only the command line is tested."""
     stand_in = ModuleType("mcpgen.pipeline.commands.check")
     monkeypatch.setitem(sys.modules, "mcpgen.pipeline.commands.check", stand_in)
     return stand_in

@@ -1,4 +1,4 @@
-"""How arguments that were typed become the values that a tool's schema wants."""
+"""Tests of the conversion of typed arguments to values of a tool's schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shell completion: what is offered, how fast, and whether real shells insert it."""
+"""Tests of shell completion: candidates, speed, and insertion by real shells."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 
 def complete(line: str, folder: Path = EXAMPLES) -> list[str]:
-    """Complete the last word of a line, by the protocol of bash."""
+    """Complete the last word of a line with bash's protocol."""
     words = line.split(" ")
     environment = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
     return ask(environment, "bash", folder).split()

@@ -1,4 +1,4 @@
-"""The wizard of `mcpgen new`, answered as a user at a terminal would, and the command it spells."""
+"""Tests of the wizard of `mcpgen new`: answers in a terminal, and the command it prints."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def answer(keys: str, ask: Callable[[], Answer]) -> Answer:
 
 @pytest.fixture
 def explanations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the wizard shows beside its questions."""
+    """Return the explanations that the wizard shows with its questions."""
     shown: list[str] = []
     monkeypatch.setattr(prompts, "show", shown.append)
     return shown
@@ -80,7 +80,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_wizard(keys: str, document: str, **options: object) -> tuple[Report, list[str]]:
-    """Run `new` with a wizard; return the report and the command to repeat it."""
+    """Run `new` with a wizard; return the report and the command that repeats it."""
     Path("toys.yaml").write_text(document)
     wizard, chosen = Wizard(), []
 

@@ -1,4 +1,4 @@
-"""Front matter of skills: the part of YAML that all parsers read alike."""
+"""Tests of front matter of skills: the subset of YAML that all parsers read alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One way of formatting, wherever mcpgen runs."""
+"""Tests that formatting is the same wherever mcpgen runs."""
 
 from __future__ import annotations
 

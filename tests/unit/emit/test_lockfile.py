@@ -1,4 +1,4 @@
-"""The lock: readable, mergeable, the same on every machine."""
+"""Tests of the lock file: readable, mergeable, the same on every machine."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ OF_ANOTHER_TYPE = [None, 1, "x", True, [], ["x"], {"x": 1}, {"x": {"x": 1}}]
 
 
 def spoilt_locks() -> Iterator[bytes]:
-    """The lock with each of its values in turn of another type."""
+    """Yield the lock with each of its values replaced by values of other types."""
     for path in places(WHOLE):
         for other in OF_ANOTHER_TYPE:
             lock = copy.deepcopy(WHOLE)

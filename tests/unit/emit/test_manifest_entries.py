@@ -1,4 +1,4 @@
-"""Single values of a manifest are set without a change to anything else."""
+"""Tests that setting single values of a manifest changes nothing else."""
 
 from __future__ import annotations
 

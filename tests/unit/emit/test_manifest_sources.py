@@ -1,4 +1,4 @@
-"""Edits of `sources` in mcpgen.yaml: what is not edited stays as it is, to the byte."""
+"""Tests of edits of `sources` in mcpgen.yaml: all other bytes stay the same."""
 
 from __future__ import annotations
 

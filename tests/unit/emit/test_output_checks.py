@@ -1,4 +1,4 @@
-"""The last look at new files."""
+"""Tests of the final checks of new files."""
 
 from __future__ import annotations
 

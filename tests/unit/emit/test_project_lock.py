@@ -1,4 +1,4 @@
-"""One run at a time in a project, and a run that is gone holds nobody."""
+"""Tests of the project lock: one run at a time, and locks of dead processes are ignored."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_lock_of_a_killed_run_is_released(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("process", ["own", "parent", "1", "-1", "9" * 30, ""])
 def test_a_lock_file_without_a_holder_is_ignored(tmp_path: Path, process: str) -> None:
-    """Its number may be another process's by now, or this one's: containers number from 1."""
+    """Its process id may be reused, even by this process: containers number from 1."""
     named = {"own": str(os.getpid()), "parent": str(os.getppid())}
     (tmp_path / ".mcpgen").mkdir()
     (tmp_path / ".mcpgen/running").write_text(named.get(process, process))

@@ -1,4 +1,4 @@
-"""What a run changes, by owner, lock and disk."""
+"""Tests of the changes of a run, by the file's owner, the lock and the disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OLD, NEW, MINE = b"old\n", b"new\n", b"mine\n"
 
 
 def run(owner: Owner | None, *, locked: bytes | None, disk: bytes | None, **more: bool) -> Changes:
-    """Reconcile one file `f`; `owner` None means that the run no longer makes it."""
+    """Reconcile one file `f`; `owner` is None if the run no longer generates it."""
     planned = () if owner is None else (PlannedFile("f", NEW, owner),)
     lock = {} if locked is None else {"f": LockedFile(owner or Owner.GENERATED, sha256(locked))}
     lost = more.pop("is_lock_lost", False)
@@ -152,7 +152,7 @@ def test_the_base_contains_only_merged_files() -> None:
 def test_a_missing_base_is_restored_from_the_skeleton_with_the_recorded_hash(
     lost: bytes | None,
 ) -> None:
-    """Not the likest one, which is another here."""
+    """The base must have this hash: the most similar skeleton is another one here."""
     new, old, other = ("title\none\ntwo\nend\n", "title\ntwo\nend\n", "title\nmine\nend\n")
     disk = {"f.md": b"title\ntwo\nmine\nend\n"} | ({} if lost is None else {BASE_FILE: lost})
     locked = {"f.md": LockedFile(Owner.MERGED, sha256(old.encode()))}

@@ -1,4 +1,4 @@
-"""What runs put into the temporary directory does not stay there."""
+"""Tests that runs leave nothing in the temporary directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The project around the code."""
+"""Tests of the files of a project other than its code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All of a project is written or nothing, wherever a run is cut."""
+"""Tests that a project is written completely or not at all, wherever a run is interrupted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mcpgen.ir.file_set import Owner, PlannedFile
 
 
 class CutError(BaseException):
-    """Stands for the process being killed: nothing catches it."""
+    """An error in place of a kill of the process: nothing catches it."""
 
 
 def planned(path: str, text: str) -> PlannedFile:
@@ -66,7 +66,7 @@ def test_write_leaves_only_the_written_files(tmp_path: Path) -> None:
 def test_a_run_interrupted_at_any_step_is_undone_or_completed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Cuts the run before its first, second, ... change of the disk, until one goes through."""
+    """Interrupts the run before its first, second, ... change of the disk, until one completes."""
     outcomes: list[bool] = []
     for step in range(100):
         target = tmp_path / str(step)
@@ -230,7 +230,7 @@ def left_journal(target: Path, journal: object) -> None:
 def test_a_journal_with_a_path_outside_the_project_is_rejected(
     tmp_path: Path, writes: list[str], deletes: list[str]
 ) -> None:
-    """It may have come with a folder from somebody else."""
+    """The journal may be part of a folder from somebody else."""
     target, out = tmp_path / "t", tmp_path / "out.txt"
     target.mkdir()
     out.write_text("mine")

@@ -1,4 +1,4 @@
-"""The MCP Inspector: what it needs, and its configuration; tests/conformance runs it."""
+"""Tests of the MCP Inspector's requirements and configuration; tests/conformance runs it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SECRET = "s3cret-of-the-user"
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder that is the current one and all of PATH."""
+    """Make an empty folder that is the current one and the only one on PATH."""
     folder = tmp_path / "programs"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -132,7 +132,7 @@ def test_another_version_is_not_used_but_that_of_npx(programs: Path, tmp_path: P
 
 
 async def read_configuration(target: Target, *, is_live: bool = False) -> tuple[Any, int]:
-    """Return the only server of the configuration, and the mode of its file."""
+    """Return the only server in the configuration, and the file mode."""
     async with configure(target, is_live=is_live) as path:
         mode = stat.S_IMODE(path.stat().st_mode)
         (server,) = json.loads(path.read_text())["mcpServers"].values()

@@ -1,4 +1,4 @@
-"""The client certificate of a server that is started with a mock of its API."""
+"""Tests of the client certificate of a server that is started with a mock API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waivers: the file, which findings they cover, and what is reported of them."""
+"""Tests of waivers: the file, the findings they cover, and reports about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of clients.toml, and the checks of their limits."""
+"""Tests of the rows of clients.toml, and of the checks of their limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""References to results of calls in tasks."""
+"""Tests of references to results of calls in tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The owner of each file of a project, by its path."""
+"""Tests of the owner of each file of a project, by its path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas agree if they allow the same values, whatever their texts say."""
+"""Tests that schemas agree if they allow the same values, whatever their texts are."""
 
 from __future__ import annotations
 

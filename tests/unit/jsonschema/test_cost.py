@@ -1,4 +1,4 @@
-"""The bounds of the cost of evaluating a schema, and what is evaluated within them."""
+"""Tests of the bounds on the cost of evaluating a schema, and of evaluation within them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mcpgen.jsonschema.violations import unknown_names
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 SECONDS = 10.0
-"""For what takes at most 0.4 s on an idle machine, in CPU time."""
+"""Limit in CPU time for work that takes at most 0.4 s on an idle machine."""
 NO_LOCATION = "does not match its schema; too deep or too large to report the location"
 TOO_COMPLEX = "the value is too complex to validate, so it is rejected; send a smaller one"
 A = {"$ref": "#/$defs/A"}

@@ -1,4 +1,4 @@
-"""Properties that requests or responses do not have (`readOnly` and `writeOnly`)."""
+"""Tests of properties that only requests or responses have (`readOnly` and `writeOnly`)."""
 
 from __future__ import annotations
 

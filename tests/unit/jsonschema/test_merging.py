@@ -1,4 +1,4 @@
-"""Merging of schemas that apply to the same value: exactly, and one level for display."""
+"""Tests of merging schemas that apply to the same value: exactly, and one level for display."""
 
 from __future__ import annotations
 

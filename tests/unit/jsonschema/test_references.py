@@ -1,4 +1,4 @@
-"""References between named schemas."""
+"""Tests of references between named schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members of a described result, as a caller names them."""
+"""Tests of members of a described result, as a caller names them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Violations of an input schema, as sentences; and no schema or instance takes long."""
+"""Tests of messages about violations of an input schema, and of bounded validation time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`credentials` of the manifest: which schemes, sources and headers are accepted."""
+"""Tests of `credentials` in the manifest: which schemes, sources and headers are accepted."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ FLOW = {
 
 
 def api(**schemes: Any) -> Api:
-    """An API with these security schemes."""
+    """Return an API with these security schemes."""
     at = Place("", lambda _: pytest.fail("the problem is in the manifest"))
     declared = tuple(SecurityScheme(name, at=at, **fields) for name, fields in schemes.items())
     return Api("Pets", "1", "", (), declared, (), {})
 
 
 def apply(text: str, **schemes: Any) -> dict[str, CredentialEntry]:
-    """The source of each scheme."""
+    """Return the credential source of each scheme."""
     manifest = read_manifest((START + text).encode(), Problems())
     applied = with_credential_sources(api(**schemes), manifest, Problems())
     return {scheme.id: scheme.credential for scheme in applied.security_schemes}
 
 
 def reject(text: str, **schemes: Any) -> Diagnostic:
-    """The only problem of a manifest."""
+    """Return the only problem of a manifest."""
     problems = Problems()
     with pytest.raises(RejectedError):
         with_credential_sources(

@@ -1,4 +1,4 @@
-"""What is wrong with a declared tool is one error, at its place in the manifest."""
+"""Tests that a fault in a declared tool is one error, located in the manifest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runtime expressions and simple conditions, from their texts."""
+"""Tests of runtime expressions and simple conditions, parsed from text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`handlers/` read as source: hooks and tools, with their places, however they are spelled."""
+"""Tests of reading `handlers/` as source: hooks and tools with their locations, in any spelling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The manifest: every slip is told with its place and what was meant."""
+"""Tests of the manifest: every mistake is reported with its location and a suggestion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What overlays do to a document, by the OpenAPI Overlay Specification 1.1.0."""
+"""Tests of the effect of overlays on a document (OpenAPI Overlay Specification 1.1.0)."""
 
 from __future__ import annotations
 

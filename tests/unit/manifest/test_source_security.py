@@ -1,4 +1,4 @@
-"""Security that the manifest adds to an API: which operations use it, and how."""
+"""Tests of security that the manifest adds to an API: which operations use it, and how."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def parameter(name: str, location: str, *, required: bool) -> dict[str, Any]:
 
 
 def secured(make: Any, root: Any, *schemes: SecurityScheme, security: Any = ()) -> Any:
-    """The alternatives of each operation by path, with the parameters that are left."""
+    """Return the alternatives of each operation by path, with the remaining parameters."""
     api = add_security(make(root).api, schemes, security)
     return {
         operation.path: (

@@ -1,4 +1,4 @@
-"""`evals/tasks.yaml`: what is read, and what is rejected with its location."""
+"""Tests of `evals/tasks.yaml`: what is read, and what is rejected with its location."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile documents, each with its verdict, through load, resolve and validate."""
+"""Tests of hostile documents in load, resolve and validate, each with its expected verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever stands wherever in a document, the stages that read it end with a diagnostic."""
+"""Tests that any value anywhere in a document leads to a diagnostic and not to a crash."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ VERSIONS = ("2.0", "3.0", "3.1", "3.2")
 
 
 def places(node: object) -> Iterator[tuple[Any, Any]]:
-    """Every container of a document with each of its keys."""
+    """Yield every container of a document with each of its keys."""
     if isinstance(node, dict | list):
         for key in list(node) if isinstance(node, dict) else range(len(node)):
             yield node, key

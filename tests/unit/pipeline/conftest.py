@@ -33,7 +33,7 @@ def options(cache: Path) -> Options:
 
 @pytest.fixture
 def project(source: Path, tmp_path: Path, options: Options) -> Path:
-    """A project as `new` makes it."""
+    """Make a project with `new`."""
     target = tmp_path / "project"
     report = new(str(source), target, options, silent)
     assert report.outcome == "done", list(report.problems)
@@ -42,7 +42,7 @@ def project(source: Path, tmp_path: Path, options: Options) -> Path:
 
 @pytest.fixture
 def regenerate(project: Path, cache: Path) -> Callable[..., Report]:
-    """Run `generate` on the project."""
+    """Return a function that runs `generate` on the project."""
 
     def run(**more: bool) -> Report:
         asked = GenerateOptions(external_validator=False, cache=cache, **more)

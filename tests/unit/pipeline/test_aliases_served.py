@@ -1,4 +1,4 @@
-"""An alias, from the manifest to a client that goes on to call by the old name."""
+"""Tests of an alias, from the manifest to a client that still calls the old name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cache of test cases: no result depends on it, whatever changes between two runs."""
+"""Tests of the cache of test cases: no result depends on it, whatever changes between runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def plan_document(source: Path) -> ServerPlan:
 
 
 def plan_things(folder: Path, paths: dict[str, Any], named: dict[str, Any]) -> ServerPlan:
-    """Plan one tool for each path: a `post` whose body has a schema."""
+    """Plan one tool per path: a `post` with a body of this schema."""
     document = {
         "openapi": "3.1.0",
         "info": {"title": "Things", "version": "1"},
@@ -77,7 +77,7 @@ def describe(made: MadeCases) -> tuple[list[bytes], list[Diagnostic]]:
 
 
 class Runs:
-    """Runs with one cache, each of which is compared with one that has none."""
+    """Runs with a shared cache, each compared with a run without cache."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.cache = CaseCache(folder / "cache", folder / "project")
@@ -92,7 +92,7 @@ class Runs:
         monkeypatch.setattr(CaseMaking, "entry", note)
 
     def run(self, plan: ServerPlan) -> list[str]:
-        """Return the tools whose cases were made; the rest came from the cache."""
+        """Make the cases; return the tools whose cases were not in the cache."""
         expected = describe(ToolCases(plan, self._none).make(plan.tools))
         self.made.clear()
         found = ToolCases(plan, self.cache).make(plan.tools)
@@ -112,7 +112,7 @@ def with_schemas(plan: ServerPlan, **changed: Any) -> ServerPlan:
 
 
 def with_tool(plan: ServerPlan, change: Callable[[ToolPlan], ToolPlan]) -> ServerPlan:
-    """Return a plan whose first tool is changed."""
+    """Return a plan with its first tool changed."""
     first = plan.tools[0]
     groups = (
         replace(group, tools=tuple(change(it) if it is first else it for it in group.tools))
@@ -237,7 +237,7 @@ def test_a_tool_that_changed_is_made_again(runs: Runs) -> None:
 
 
 def test_names_of_earlier_releases_decide_no_case(runs: Runs) -> None:
-    """`new` has none, and the next run has all: it would make every case again."""
+    """`new` has no published names and the next run has all of them; both must share the cache."""
     plan = plan_document(SPECS / "petstore.yaml")
     runs.run(plan)
 
@@ -320,7 +320,7 @@ def test_the_files_that_are_oldest_are_removed(
 def test_a_tool_that_shares_bounds_on_time_is_made_again(
     runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of two hard schemas, the steps suffice for one: without the first tool, for the second."""
+    """The shared steps suffice for one of two hard schemas: without the first, for the second."""
     first = {"type": "object", "required": ["a"], "properties": {"a": {"anyOf": CHOICES}}}
     second = {"type": "object", "required": ["b"], "properties": {"b": {"anyOf": CHOICES}}}
     easy = {"type": "integer"}
@@ -384,7 +384,7 @@ print(*[keys.of(prepare_tool(tool)) for tool in plan.tools])
 
 
 def test_keys_are_the_same_in_each_process() -> None:
-    """No set is spelled in the order of its hashes, which differs from process to process."""
+    """Otherwise, sets would be spelled in the order of their hashes, which differs by process."""
     found = {
         subprocess.run(
             [sys.executable, "-c", _PRINT_KEYS, str(SPECS / "bookshop.yaml")],
@@ -446,7 +446,7 @@ EDITS = (
 
 
 def edit(path: Path, changes: list[tuple[str, str]]) -> None:
-    """Replace texts of a file; a text that replaces nothing is added at the end."""
+    """Replace texts of a file; a text with nothing to replace is appended."""
     text = path.read_text()
     for old, new_text in changes:
         assert old in text

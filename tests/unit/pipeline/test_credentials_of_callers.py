@@ -1,4 +1,4 @@
-"""What `credentials` of the manifest changes in the generated files."""
+"""Tests of the effect of `credentials` in the manifest on generated files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCHEMES = """\
 
 @pytest.fixture
 def contract(project: Path, regenerate: Callable[..., Report]) -> Callable[..., Any]:
-    """The server's contract with an entry of `credentials`, or None without any."""
+    """Return the server's contract for an entry of `credentials`, or for none."""
     document = project / "openapi.yaml"
     text = document.read_text().replace("components:\n", f"components:\n{SCHEMES}")
     text = text.replace("operationId: getPet", "operationId: getPet\n      security: [{key: []}]")

@@ -1,4 +1,4 @@
-"""The decisions about a new server: what was decided, the reason, and what changes it."""
+"""Tests of the decisions about a new server: the decision, its reason, and how to change it."""
 
 from __future__ import annotations
 

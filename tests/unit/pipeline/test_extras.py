@@ -1,4 +1,4 @@
-"""Extras of the runtime: what needs one adds it to `pyproject.toml`, beside the user's edits."""
+"""Tests of extras of the runtime: features add them to `pyproject.toml`, next to user edits."""
 
 from __future__ import annotations
 

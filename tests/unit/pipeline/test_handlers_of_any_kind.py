@@ -1,4 +1,4 @@
-"""What users have in `handlers/`: however it is written, no command fails of it or spoils it."""
+"""Tests that no command fails on or damages a user's `handlers/`, however they are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workflows that cannot be followed: one diagnostic each, by its place, and nothing is written."""
+"""Tests of invalid workflows: one located diagnostic each, and nothing is written."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ INPUTS = (
 
 
 def manifest(*steps: str, more: str = "") -> str:
-    """Give the manifest's part with one workflow of these steps."""
+    """Return a manifest with one workflow of these steps."""
     lines = "".join(f"      - {step}\n" for step in steps)
     return f"workflows:\n  look_twice:\n    {INPUTS}\n{more}    steps:\n{lines}"
 
 
 def second(arguments: str, more: str = "") -> str:
-    """Give a workflow whose second step has these arguments."""
+    """Return a manifest with a workflow whose second step has these arguments."""
     step = f"{{id: again, operation: getPet, arguments: {arguments}{more}}}"
     return manifest(FETCH, step)
 

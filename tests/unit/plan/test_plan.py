@@ -1,4 +1,4 @@
-"""The plan of a whole server."""
+"""Tests of the plan of a whole server."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_the_planned_body_kinds_match_those_of_the_runtime(media_type: str) -> N
 
 
 def shuffled(value: Any, draw: Any) -> Any:
-    """`value` with the members of its objects in another order."""
+    """Return `value` with the members of its objects in another order."""
     if isinstance(value, dict):
         keys = draw(st.permutations(list(value)))
         return {key: shuffled(value[key], draw) for key in keys}
@@ -327,7 +327,7 @@ def test_the_order_of_keys_does_not_change_the_plan(make: Any, data: st.DataObje
 
 
 def json_schemas() -> st.SearchStrategy[Any]:
-    """Schemas as strangers write them, right and wrong."""
+    """Draw a schema as it occurs in documents, valid or not."""
     leaves = st.one_of(
         st.sampled_from(
             [

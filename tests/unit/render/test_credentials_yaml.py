@@ -1,4 +1,4 @@
-"""The entries for hidden credentials in the first manifest of a project."""
+"""Tests of the entries for hidden credentials in the first manifest of a project."""
 
 from __future__ import annotations
 

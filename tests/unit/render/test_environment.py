@@ -1,4 +1,4 @@
-"""Templates write only what was escaped, and know every name that they read."""
+"""Tests that templates write only escaped values, and fail for undefined names."""
 
 from __future__ import annotations
 

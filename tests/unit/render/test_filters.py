@@ -1,4 +1,4 @@
-"""Whatever text comes in, what goes out has exactly one meaning where it is put."""
+"""Tests that filters turn any text into output with exactly one meaning in its place."""
 
 from __future__ import annotations
 

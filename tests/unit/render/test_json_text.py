@@ -1,4 +1,4 @@
-"""JSON files for review: layout, and the bytes that a server cuts from them."""
+"""Tests of JSON files for review: layout, and the bytes that a server extracts from them."""
 
 from __future__ import annotations
 

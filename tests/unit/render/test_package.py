@@ -1,4 +1,4 @@
-"""The generated half of a package, whole."""
+"""Tests of the generated files of a whole package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Skills as Markdown files, and their index."""
+"""Tests of skills as Markdown files, and of their index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stubs of tools: a function each, with types for arguments and results."""
+"""Tests of stubs of tools: one function each, with types of arguments and results."""
 
 from __future__ import annotations
 

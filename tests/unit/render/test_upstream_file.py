@@ -1,4 +1,4 @@
-"""What the mock's description of the API leaves out."""
+"""Tests of what the mock's description of the API omits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the plan is spelled in Python."""
+"""Tests of rendering the plan as Python code."""
 
 from __future__ import annotations
 

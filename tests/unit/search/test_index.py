@@ -1,4 +1,4 @@
-"""What puts one tool before another that shares as many words with a question."""
+"""Tests of ranking tools that share the same number of words with a question."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mcpgen.search.words import verbs, words
 
 
 def entry(operation: str, *, title: str = "order", **known: object) -> Entry:
-    """Give a tool about orders, by its operation and what is known of it told from others."""
+    """Return a tool about orders with this operation; `known` changes its other properties."""
     verb = words(title)[0]
     return Entry(
         name=operation.lower().replace(" ", "_"),
@@ -93,13 +93,13 @@ def test_a_tool_is_found_by_its_name_and_ties_are_sorted_by_name() -> None:
 
 
 def named_entry(name: str, text: str, **known: object) -> Entry:
-    """Return an entry with the words of a text and no others."""
+    """Return an entry that has only the words of a text."""
     found = entry(f"GET {name}", subject=text, **known)
     return msgspec.structs.replace(found, terms={9: " ".join(words(text))})
 
 
 def related(**meant: str) -> Lexicon:
-    """Return a lexicon; underscores in the names of phrases are spaces."""
+    """Return a lexicon; underscores in the names of phrases stand for spaces."""
     return Lexicon(
         {
             " ".join(words(said.replace("_", " "))): {6: " ".join(words(text))}

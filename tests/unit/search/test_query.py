@@ -1,4 +1,4 @@
-"""What a question asks for: its words are one half of that, how it is put the other."""
+"""Tests of what a question asks for, by its words and by its phrasing."""
 
 from __future__ import annotations
 

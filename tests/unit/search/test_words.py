@@ -1,4 +1,4 @@
-"""Words of questions and of tools meet: endings, plurals, abbreviations, spellings of names."""
+"""Tests of matching words of questions and tools: endings, plurals, abbreviations, spellings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers with credentials of callers work against a mock API, at which nobody has an account."""
+"""Tests of servers with callers' credentials and a mock API, which has no accounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Only charsets that are decoded in linear time are decoded."""
+"""Tests that only charsets that are decoded in linear time are decoded."""
 
 from __future__ import annotations
 

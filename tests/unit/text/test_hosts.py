@@ -1,4 +1,4 @@
-"""Which host a spelling means, and which addresses are not public."""
+"""Tests of the host that a spelling means, and of addresses that are not public."""
 
 from __future__ import annotations
 

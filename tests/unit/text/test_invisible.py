@@ -1,4 +1,4 @@
-"""Characters that nobody sees are taken out; those that text needs stay."""
+"""Tests that invisible characters are removed, except those that text needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markdown of documents: code stays, markup and references that lead nowhere go."""
+"""Tests of Markdown in documents: code is kept, markup and dangling references are removed."""
 
 from __future__ import annotations
 

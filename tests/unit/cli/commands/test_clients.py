@@ -1,4 +1,4 @@
-"""`mcpgen add`, `remove`, `list` and `doctor`: output, exit codes, and what is asked."""
+"""Tests of `mcpgen add`, `remove`, `list` and `doctor`: output, exit codes, and prompts."""
 
 from __future__ import annotations
 

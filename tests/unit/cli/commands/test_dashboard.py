@@ -1,4 +1,4 @@
-"""`mcpgen dashboard`: which file it writes, and what it refuses."""
+"""Tests of `mcpgen dashboard`: the file that it writes, and what it rejects."""
 
 from __future__ import annotations
 

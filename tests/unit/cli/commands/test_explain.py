@@ -1,4 +1,4 @@
-"""`mcpgen tools --explain`: each setting of a tool, and what decides it."""
+"""Tests of `mcpgen tools --explain`: each setting of a tool, and what determines it."""
 
 from __future__ import annotations
 

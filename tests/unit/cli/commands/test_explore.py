@@ -1,4 +1,4 @@
-"""`mcpgen explore` without what it needs: a terminal, its extra, a server."""
+"""Tests of `mcpgen explore` without a terminal, its extra, or a server."""
 
 from __future__ import annotations
 

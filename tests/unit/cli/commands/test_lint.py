@@ -1,4 +1,4 @@
-"""`mcpgen lint`: targets of every kind, options and exit codes."""
+"""Tests of `mcpgen lint`: targets of every kind, options and exit codes."""
 
 from __future__ import annotations
 

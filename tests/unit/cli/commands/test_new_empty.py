@@ -1,4 +1,4 @@
-"""`mcpgen new --empty`: a server without a document, from the command line."""
+"""Tests of `mcpgen new --empty`: a server without a document, from the command line."""
 
 from __future__ import annotations
 

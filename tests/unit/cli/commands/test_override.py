@@ -1,4 +1,4 @@
-"""`mcpgen override`, `eject` and `ack` on the command line: the story of one override."""
+"""Tests of `mcpgen override`, `eject` and `ack`: the life of one override."""
 
 from __future__ import annotations
 

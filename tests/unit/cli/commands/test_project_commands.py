@@ -1,4 +1,4 @@
-"""`new`, `generate` and `check`: what they print, and how they end."""
+"""Tests of the output and exit codes of `new`, `generate` and `check`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ GENERATED = "src/petstore_mcp/_generated/tools/pets.py"
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a document of which one operation cannot be served, as the current one."""
+    """Change to a folder with a document that has one operation which cannot be served."""
     (tmp_path / "openapi.yaml").write_text(TWO_OPERATIONS)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -1,4 +1,4 @@
-"""`mcpgen tools --proposals`: entries that a server that exists can have."""
+"""Tests of `mcpgen tools --proposals`: manifest entries proposed for an existing server."""
 
 from __future__ import annotations
 

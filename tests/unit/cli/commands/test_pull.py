@@ -1,4 +1,4 @@
-"""`pull` and `changelog` on the command line: what is asked, and what they give as JSON."""
+"""Tests of `pull` and `changelog`: confirmation prompts and JSON output."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NARROWED = {
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A server whose document has become another one where it came from."""
+    """Make a server whose document has changed at its origin."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pets.yaml").write_text(DOCUMENT)

@@ -1,4 +1,4 @@
-"""`mcpgen review` and `mcpgen ws review` in git repositories."""
+"""Tests of `mcpgen review` and `mcpgen ws review` in git repositories."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def commit(folder: Path) -> str:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Path:
-    """A copy of the petstore's server in a repository, committed."""
+    """Copy the petstore's server into a repository, and commit it."""
     root = tmp_path / "repository"
     target = Path(shutil.copytree(EXAMPLES / "petstore-mcp", root / "servers" / "petstore"))
     git(root, "init", "--quiet", "--initial-branch=main")
@@ -63,7 +63,7 @@ def edit_json(path: Path, edit: Callable[[Any], None]) -> None:
 
 
 def commit_as_before(server: Path, edit: Callable[[], None]) -> str:
-    """Commit an edited state of the server, and return to the state without the edit."""
+    """Commit an edited state of the server, and restore the unedited one in the work tree."""
     files = {it: it.read_bytes() for it in server.rglob("*") if it.is_file()}
     edit()
     made = commit(server)
@@ -376,7 +376,7 @@ def test_a_folder_without_a_server_is_a_usage_error(tmp_path: Path, capsys: Capt
 
 @pytest.fixture
 def workspace(server: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace of three servers, committed."""
+    """Make a workspace of three servers, and commit it."""
     root = server.parents[1]
     for name in ("one", "two"):
         shutil.copytree(server, server.parent / name)

@@ -1,4 +1,4 @@
-"""`mcpgen schema manifest`, and the line that lets an editor find the same."""
+"""Tests of `mcpgen schema manifest`, and of the line that refers an editor to the schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tools`, `call` and `mock`: servers of every kind, looked at and tried."""
+"""Tests of `tools`, `call` and `mock` on servers of every kind."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ async def fail(ctx: Context, arguments: object) -> None:
 
 @pytest.fixture
 def failing(petstore: Path) -> Path:
-    """The petstore with handlers that fail; the module that has them is `failing.py`."""
+    """Return the petstore with failing handlers in the module `failing.py`."""
     (petstore / "src/petstore_mcp/handlers/failing.py").write_text(FAILING)
     return petstore
 
@@ -221,7 +221,7 @@ def test_call_with_mock_requires_a_package_folder(capsys: pytest.CaptureFixture[
 
 @contextlib.contextmanager
 def mock_of(package: Path, *options: str) -> Iterator[IO[str]]:
-    """The output of `mcpgen mock`, which ends well when it is interrupted."""
+    """Yield the output of `mcpgen mock`; at the end, interrupt it and require exit code 0."""
     server = subprocess.Popen(
         [sys.executable, "-m", "mcpgen", "mock", str(package), *options],
         stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""`mcpgen status` and `mcpgen ws status`: what they print, and their exit codes."""
+"""Tests of `mcpgen status` and `mcpgen ws status`: output and exit codes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORKSPACE = "version: 1\nmcpgen: '>=0.5'\nservers: ['servers/*']\ndefaults: {own
 
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace of petstore, and of bookshop, whose manifest was edited."""
+    """Make a workspace of petstore, and of bookshop with an edited manifest."""
     for name in ("petstore", "bookshop"):
         shutil.copytree(EXAMPLES / f"{name}-mcp", tmp_path / "servers" / name)
     manifest = tmp_path / "servers/bookshop/mcpgen.yaml"

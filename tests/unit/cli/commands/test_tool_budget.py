@@ -1,4 +1,4 @@
-"""What the commands say of tools that cost more than the budget."""
+"""Tests of the messages of commands about tools that exceed the token budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mcpgen validate`: its output, its files and its exit codes."""
+"""Tests of `mcpgen validate`: output, files and exit codes."""
 
 from __future__ import annotations
 

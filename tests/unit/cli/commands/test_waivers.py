@@ -1,4 +1,4 @@
-"""Waivers in `mcpgen lint` and `mcpgen validate`: what fails, and what is still shown."""
+"""Tests of waivers in `mcpgen lint` and `mcpgen validate`: what fails, and what is still shown."""
 
 from __future__ import annotations
 

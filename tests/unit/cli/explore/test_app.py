@@ -1,4 +1,4 @@
-"""The terminal view, driven by keys: list, form, call, result, and servers that fail."""
+"""Tests of the terminal view by keys: list, form, call, result, and failing servers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class View:
 
     @property
     def screen(self) -> str:
-        """What the terminal shows."""
+        """The text that the terminal shows."""
         strips = self.app.screen._compositor.render_strips()
         return "\n".join("".join(segment.text for segment in strip) for strip in strips)
 
@@ -59,7 +59,7 @@ class View:
             await self.pilot.pause(0.02)
 
     async def choose(self, tool: str) -> None:
-        """Filter the list, and move to the form of the tool that comes first."""
+        """Filter the list, and open the form of the first tool."""
         await self.press("ctrl+f")
         self.app.query_one("#filter", Input).value = tool
         await self.shows(f"│ {tool}")

@@ -1,4 +1,4 @@
-"""Texts of the view: everything of a server is text, escaped and bounded."""
+"""Tests of texts in the view: everything from a server is escaped and bounded."""
 
 from __future__ import annotations
 

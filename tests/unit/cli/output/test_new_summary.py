@@ -1,4 +1,4 @@
-"""The summary of `new`: sections that fit a screen, and the same content as JSON."""
+"""Tests of the summary of `new`: sections that fit a screen, and the same content as JSON."""
 
 from __future__ import annotations
 

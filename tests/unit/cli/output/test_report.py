@@ -1,4 +1,4 @@
-"""What problems and results look like to people and to programs."""
+"""Tests of the output of problems and results, for people and for programs."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ MINIFIED = json.dumps(
 def test_the_caret_is_below_its_location_in_a_line_of_any_length(
     text: str, marked: str, is_cut: tuple[bool, bool]
 ) -> None:
-    """The whole way: from an offset in the text to the cells of a terminal."""
+    """Covers the whole way from an offset in the text to the cells of a terminal."""
     from rich.cells import cell_len
 
     offset = text.rindex(marked)

@@ -1,4 +1,4 @@
-"""The stages of a run: their times, their record, and their form with and without a terminal."""
+"""Tests of the stages of a run: times, records, and output with and without a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Merging lines: what each side changed is taken, and what both changed is told."""
+"""Tests of merging lines: changes of one side are taken, changes of both are conflicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ texts = st.lists(st.sampled_from(["", "a", "b", "c", "one", "two", "three", "fou
 
 
 def merged(base: str, yours: str, ours: str) -> str:
-    """Merge texts of one-letter lines; a conflict is shown as <yours|base|ours>."""
+    """Merge texts of one-letter lines; conflicts are formatted as <yours|base|ours>."""
     pieces = diff3([*base], [*yours], [*ours])
     shown = join(pieces, lambda c: [f"<{''.join(c.yours)}|{''.join(c.base)}|{''.join(c.ours)}>"])
     return "".join(shown)
@@ -59,7 +59,7 @@ def test_merging_with_an_unchanged_side_returns_the_other_side(
 def test_a_clean_merge_keeps_the_added_lines_of_each_side(
     base: list[str], yours: list[str], ours: list[str]
 ) -> None:
-    """Nothing of the user's is lost: where only that side changed, its text stands."""
+    """Where only the user's side changed, its text is kept."""
     pieces = diff3(base, yours, ours)
     if is_clean(diff3(base, yours, ours)):
         kept = join(pieces, lambda _: ())

@@ -1,4 +1,4 @@
-"""Merging a file of the skeleton, by what kind of file it is."""
+"""Tests of merging files of the skeleton, by kind of file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run in place of the child that makes models: prints what surrounds it."""
+"""Replacement for the child process that makes models: prints its environment."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Models that datamodel-code-generator makes: what they say, and what surrounds the run."""
+"""Tests of models made by datamodel-code-generator: their content, and the child process."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_configuration_of_the_environment_does_not_change_the_models(
 def test_the_child_process_runs_isolated_from_the_users_python(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Neither variables, nor the current folder, nor the script's own folder are searched."""
+    """Modules are not searched in variables, the current folder, or the script's folder."""
     script = Path(__file__).with_name("environment_of_a_child.py")
     monkeypatch.setattr(models, "_CHILD", script)
     monkeypatch.setenv("PYTHONPATH", str(script.parent))

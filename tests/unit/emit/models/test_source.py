@@ -1,4 +1,4 @@
-"""Nothing of what the generator of models wrote goes on unread."""
+"""Tests that all source code from the model generator is parsed and checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grades of an audit whose findings are waived."""
+"""Tests of grades of an audit whose findings are waived."""
 
 from __future__ import annotations
 

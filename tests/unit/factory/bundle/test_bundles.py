@@ -1,4 +1,4 @@
-"""`mcpgen bundle`: what the bundles contain, and what is rejected."""
+"""Tests of `mcpgen bundle`: the content of bundles, and what is rejected."""
 
 from __future__ import annotations
 

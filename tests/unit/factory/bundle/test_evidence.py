@@ -1,4 +1,4 @@
-"""Evidence of bundles, and of the version in a registry, which is played on loopback."""
+"""Tests of evidence of bundles, and of published versions, with a fake registry on loopback."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def project(tmp_path: Path) -> Path:
 
 
 class Registry(ThreadingHTTPServer):
-    """A registry that has one answer."""
+    """A registry with a single answer."""
 
     daemon_threads = True
 

@@ -1,4 +1,4 @@
-"""Texts of client files for tests: written by hand, and random ones with every oddity."""
+"""Texts of client configuration files: handwritten, and random ones with unusual syntax."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _objects(draw: st.DrawFn, values: st.SearchStrategy[str]) -> str:
 
 @st.composite
 def json_texts(draw: st.DrawFn) -> str:
-    """An object in JSON with comments, trailing commas, duplicate keys and odd white space."""
+    """Draw an object in JSON with comments, trailing commas, duplicate keys and odd white space."""
     lists = st.lists(_SCALARS, max_size=3).flatmap(lambda parts: _join(parts, "[]"))
     inner = st.one_of(_SCALARS, lists, _objects(_SCALARS))
     mark = draw(st.sampled_from(["", "", "\ufeff"]))
@@ -141,7 +141,7 @@ _TOML_LINES = st.sampled_from([
 
 @st.composite
 def toml_texts(draw: st.DrawFn) -> str:
-    """TOML with tables, comments and values that look like tables."""
+    """Draw TOML with tables, comments and values that look like tables."""
     newline = draw(st.sampled_from(["\n", "\n", "\r\n"]))
     blocks = [draw(st.lists(_TOML_LINES, max_size=4, unique=True))]
     for number in range(draw(st.integers(0, 4))):
@@ -164,7 +164,7 @@ _YAML_SERVERS = st.sampled_from([
 
 @st.composite
 def yaml_texts(draw: st.DrawFn) -> str:
-    """YAML with block and flow collections, block scalars, anchors and comments."""
+    """Draw YAML with block and flow collections, block scalars, anchors and comments."""
     newline = draw(st.sampled_from(["\n", "\n", "\r\n"]))
     blocks = draw(st.lists(_YAML_BLOCKS, max_size=4, unique=True))
     blocks.insert(draw(st.integers(0, len(blocks))), draw(_YAML_SERVERS))

@@ -1,4 +1,4 @@
-"""A home folder of its own, without any client."""
+"""A separate home folder without any client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries are added to the text of a client's file and removed again, and nothing else changes."""
+"""Tests that adding and removing entries in a client's file changes nothing else."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def open_text(kind: str, text: str) -> ConfigText:
 
 
 def add_and_remove(kind: str, text: str, order: tuple[str, ...]) -> bytes:
-    """Add two entries, remove them in an order, and return the file."""
+    """Add two entries, remove them in the given order, and return the file."""
     traces = Traces()
     config = open_text(kind, text)
     before = config.read_servers()

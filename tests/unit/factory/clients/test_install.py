@@ -1,4 +1,4 @@
-"""Servers are installed into the file of each client, removed again, and nothing is lost."""
+"""Tests of installing servers into the file of each client, and removing them, without loss."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _TEXTS_OF_A_CLIENT = 5  # test_config_text.py has every text of every format
 
 
 def choose_texts(number: int, client: InstallClient) -> list[str]:
-    """Return some texts, other ones for each client."""
+    """Return some of the texts, different ones for each client."""
     texts = files.YAML_LISTS if client.is_list else TEXTS[client.format]
     return [texts[(number * 3 + step) % len(texts)] for step in range(_TEXTS_OF_A_CLIENT)]
 

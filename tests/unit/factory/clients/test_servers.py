@@ -1,4 +1,4 @@
-"""Command lines become servers: their names, commands and credentials."""
+"""Tests of servers from command lines: names, commands and credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dashboard as a file: its size, its links, ages, and its policy."""
+"""Tests of the dashboard file: size, links, ages, and content security policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dashboard over HTTP: on this machine only, and only what the page links to."""
+"""Tests of the dashboard over HTTP: on this machine only, and only files linked from the page."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def server(root: Path) -> Iterator[DashboardServer]:
 
 @pytest.fixture
 def ask(server: DashboardServer) -> Ask:
-    """Send a request, and return the response, which is read."""
+    """Return a function that sends a request and returns the response, fully read."""
 
     def send(
         path: str, method: str = "GET", host: str = "", headers: tuple[tuple[str, str], ...] = ()

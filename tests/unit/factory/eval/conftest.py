@@ -78,7 +78,7 @@ components:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a server as `mcpgen new` made it; tests copy it."""
+    """Make a server with `mcpgen new`; tests copy it."""
     folder = tmp_path_factory.mktemp("pets")
     (folder / "pets.yaml").write_text(DOCUMENT)
     options = Options(external_validator=False, models=False, cache=folder / "cache")
@@ -89,7 +89,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def package(made: Path, tmp_path: Path) -> GeneratedPackage:
-    """A copy of the server."""
+    """Copy the server, and return its package."""
     shutil.copytree(made, tmp_path / "pets")
     return find_package(tmp_path / "pets")
 

@@ -1,4 +1,4 @@
-"""Required and forbidden calls among those that an agent made."""
+"""Tests of required and forbidden calls among those that an agent made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mcpgen eval`: exit codes, reports, and the comparison of two versions of descriptions."""
+"""Tests of `mcpgen eval`: exit codes, reports, and comparing two versions of descriptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks with agents: the scripted one, agents that fail in every way, and one that chooses."""
+"""Tests of tasks with agents: scripted, failing in every way, and choosing tools."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(
 
 
 def run_one(package: GeneratedPackage, code: str, options: EvalOptions | None = None) -> TaskResult:
-    """Run the task with an agent of this code, which has the functions `call` and `answer`."""
+    """Run the task with an agent of this code, which can use the functions `call` and `answer`."""
     prelude = (
         "import json, os, subprocess, sys, time\n"
         "def read(): return json.loads(sys.stdin.readline())\n"

@@ -1,4 +1,4 @@
-"""The explored server: mock or live, calls and their records, servers that die or hang."""
+"""Tests of the explored server: mock or live, calls and records, servers that exit or hang."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PETSTORE = EXAMPLES / "petstore-mcp"
 def explore(
     target: Target, story: Callable[[Explorer], Awaitable[Any]], **options: Any
 ) -> Explorer:
-    """Run a story with an explorer, and stop it; nothing may take longer than a minute."""
+    """Run a scenario with an explorer, and stop it; the time limit is a minute."""
 
     async def run() -> Explorer:
         explorer = Explorer(target, **options)

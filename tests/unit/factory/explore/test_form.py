@@ -1,4 +1,4 @@
-"""Forms for arguments: fields from schemas, conversion of texts, errors at fields."""
+"""Tests of forms for arguments: fields from schemas, conversion of texts, errors at fields."""
 
 from __future__ import annotations
 

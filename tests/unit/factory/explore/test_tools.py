@@ -1,4 +1,4 @@
-"""Tools as a user chooses among them: effects, order, and the filter."""
+"""Tests of the list of tools for users: effects, order, and the filter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listings of servers that lint examines."""
+"""Listings of servers for the linter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HINTS = {"readOnlyHint": True, "openWorldHint": True}
 
 
 def make_tool(name: str = "get_pet", **more: Any) -> dict[str, Any]:
-    """Return a tool without findings; `more` replaces its members, and None removes them."""
+    """Return a tool without findings; `more` replaces its members, or removes them with None."""
     tool: dict[str, Any] = {
         "name": name,
         "description": DESCRIPTION,
@@ -34,7 +34,7 @@ def make_arguments(**properties: Any) -> dict[str, Any]:
 def find_all(
     *tools: dict[str, Any], targets: tuple[str, ...] = (), budget: int | None = None, **more: Any
 ) -> tuple[Finding, ...]:
-    """Lint a server with these tools, and one that is called `list_pets`."""
+    """Lint a server with these tools and one more, called `list_pets`."""
     listing = Listing(**{"server": "shop", "tools": tools, **more})
     return lint(listing, parse_targets(targets, budget)).findings
 

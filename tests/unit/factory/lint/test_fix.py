@@ -1,4 +1,4 @@
-"""Repairs of findings by entries of mcpgen.yaml."""
+"""Tests of fixes of findings by entries in mcpgen.yaml."""
 
 from __future__ import annotations
 

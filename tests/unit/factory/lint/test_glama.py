@@ -1,4 +1,4 @@
-"""The deterministic stages of Glama's score, with the examples of its specification."""
+"""Tests of the deterministic stages of Glama's score, with the examples of its specification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matrix of tools and clients, as JSON and as a table."""
+"""Tests of the matrix of tools and clients, as JSON and as a table."""
 
 from __future__ import annotations
 

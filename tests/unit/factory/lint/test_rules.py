@@ -1,4 +1,4 @@
-"""Each rule: a server that violates it, one that nearly does, and values at its bounds."""
+"""Tests of each rule: a server that violates it, one that nearly does, and boundary values."""
 
 from __future__ import annotations
 

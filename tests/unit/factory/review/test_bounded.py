@@ -1,4 +1,4 @@
-"""Markdown of bounded length: what is cut, and what says so."""
+"""Tests of Markdown of bounded length: what is cut, and the note about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a review: hostile text stays text, the limit holds, what matters comes first."""
+"""Tests of review pages: hostile text is escaped, length is limited, failures come first."""
 
 from __future__ import annotations
 

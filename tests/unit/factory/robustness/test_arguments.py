@@ -1,4 +1,4 @@
-"""Hostile arguments that are derived from a schema."""
+"""Tests of hostile arguments that are derived from a schema."""
 
 from __future__ import annotations
 

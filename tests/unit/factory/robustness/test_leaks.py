@@ -1,4 +1,4 @@
-"""Stack traces and paths in error messages are told from text that only looks alike."""
+"""Tests that stack traces and paths in error messages are told from similar text."""
 
 from __future__ import annotations
 

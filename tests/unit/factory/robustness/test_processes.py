@@ -1,4 +1,4 @@
-"""Processes of a session, and their memory."""
+"""Tests of the processes of a session, and their memory."""
 
 from __future__ import annotations
 

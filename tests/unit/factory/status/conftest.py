@@ -1,4 +1,4 @@
-"""A server with evidence of everything, written as its commands write it."""
+"""A server with evidence of all checks, in the form in which commands write it."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ Record = Callable[..., None]
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A server as `new` makes it, to be copied."""
+    """Make a server with `new`, for tests to copy."""
     return make_server(tmp_path_factory.mktemp("made"), tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture
 def server(made: Path, tmp_path: Path) -> Path:
-    """A server that has reached all stages, with evidence of three days ago."""
+    """Copy the server, with evidence from three days ago for all stages."""
     target = Path(shutil.copytree(made, tmp_path / "petshop-mcp"))
     for check in EVIDENCE:
         record(target, check)
@@ -66,7 +66,7 @@ def server(made: Path, tmp_path: Path) -> Path:
 
 
 def record(target: Path, check: str, **changes: Any) -> None:
-    """Write evidence of a check, with other members than the usual ones."""
+    """Write evidence of a check, with some members changed."""
     found = {**EVIDENCE[check], **changes}
     write_evidence(target, check, found, now=NOW - timedelta(days=3))
 
@@ -82,7 +82,7 @@ def proof_of(status: ServerStatus, name: str) -> Proof:
 
 
 def edit(target: Path, path: str, text: str = "# changed\n") -> None:
-    """Append to a file, or make it."""
+    """Append text to a file, which is created if it is missing."""
     file = target / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text((file.read_text() if file.exists() else "") + text)

@@ -1,4 +1,4 @@
-"""The age of evidence in words."""
+"""Tests of the age of evidence in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page of a server shows, read from its folder."""
+"""Tests of the details on a server's page, read from its folder."""
 
 from __future__ import annotations
 

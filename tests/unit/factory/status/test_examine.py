@@ -1,4 +1,4 @@
-"""The status of a server: each stage from its evidence and the hashes of its inputs."""
+"""Tests of the status of a server: stages from evidence and the hashes of its inputs."""
 
 from __future__ import annotations
 

@@ -10,6 +10,6 @@ from tests.support.paths import EXAMPLES
 
 @pytest.fixture
 def petstore_copy(tmp_path: Path) -> Path:
-    """A copy of the committed petstore-mcp, to be changed."""
+    """Copy the committed petstore-mcp."""
     ignored = shutil.ignore_patterns("__pycache__", "evidence")
     return Path(shutil.copytree(EXAMPLES / "petstore-mcp", tmp_path / "petstore", ignore=ignored))

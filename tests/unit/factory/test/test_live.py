@@ -1,4 +1,4 @@
-"""The real API is played by a mock on a socket, which the server knows nothing of."""
+"""Tests of live runs; the real API is a mock on a socket that the server does not know."""
 
 from __future__ import annotations
 

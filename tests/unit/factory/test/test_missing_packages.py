@@ -1,4 +1,4 @@
-"""`mcpgen test` where the Python that runs the tests lacks what they import."""
+"""Tests of `mcpgen test` with a Python that lacks packages imported by the tests."""
 
 from __future__ import annotations
 

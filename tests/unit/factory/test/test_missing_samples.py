@@ -1,4 +1,4 @@
-"""A document that hardly lets values be made up: the suite is there, and says what it lacks."""
+"""Tests of a document with few possible samples: the suite exists and lists what it lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mcpgen test --update` records what an owner keeps, and nothing that mcpgen generates."""
+"""Tests that `mcpgen test --update` records the owner's files, and no generated ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A proxy in front of a correct MCP server over HTTP that makes one fault.
+"""A proxy in front of a correct HTTP server that introduces one fault.
 
 What a faulty proxy changes is a method of `Proxy`; `serve` runs one on a free port.
 """
@@ -46,14 +46,14 @@ class Sent:
 
 
 class Proxy:
-    """The faithful proxy."""
+    """A proxy that changes nothing."""
 
     def __init__(self, upstream: str) -> None:
         self.upstream = upstream  # the origin of the server
         self.url = ""  # of the MCP endpoint behind this proxy
 
     def change_request(self, sent: Sent) -> web.Response | None:
-        """Change a request; a response is returned instead of that of the server."""
+        """Change a request; if a response is returned, the server does not get the request."""
         return None
 
     def change_response(self, sent: Sent, head: web.StreamResponse) -> None:
@@ -91,7 +91,7 @@ class Proxy:
 
 
 class Protected(Proxy):
-    """A faithful proxy that requires an access token and serves the metadata for it."""
+    """A proxy that requires an access token, serves its metadata, and changes nothing else."""
 
     challenges = True
     scope = ', scope="mcp"'
@@ -110,7 +110,7 @@ class Protected(Proxy):
         return web.Response(status=self.status, headers=headers)
 
     def accepts(self, sent: Sent) -> bool:
-        """Whether a request has the token."""
+        """Return whether a request has the token."""
         return sent.headers.get("Authorization") == f"Bearer {TOKEN}"
 
     def serve_metadata(self, sent: Sent) -> web.Response:

@@ -1,4 +1,4 @@
-"""A server whose results have any shape: `shapeless_server.py SEED`."""
+"""A server with results of arbitrary shape: `shapeless_server.py SEED`."""
 
 import json
 import random

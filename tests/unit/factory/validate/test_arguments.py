@@ -1,4 +1,4 @@
-"""Arguments from schemas of foreign tools."""
+"""Tests of arguments from schemas of third-party tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of HTTP and authorization: no finding behind a faithful proxy, one behind a faulty one."""
+"""Tests of HTTP and authorization checks: a finding behind a faulty proxy, none otherwise."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def upstream() -> Iterator[str]:
-    """The URL of a correct server."""
+    """Run a correct server; yield its URL."""
     with asyncio.Runner() as runner:
         package = find_package(EXAMPLE)
         hosting = host(Target(command=package.command, package=package), ("http",))
@@ -76,7 +76,7 @@ class OriginDropped(Proxy):
 
 
 class UnknownMethodsRefusedAsText(Proxy):
-    """Refuses unknown methods with an HTTP error whose body is not JSON."""
+    """A proxy that rejects unknown methods with an HTTP error whose body is not JSON."""
 
     def change_request(self, sent: Sent) -> web.Response | None:
         if b"mcpgen/unknown-method" in sent.body:
@@ -99,7 +99,7 @@ class OriginComparedWithHost(Proxy):
 
 
 class Statuses(Proxy):
-    """Replaces a status by another one."""
+    """A proxy that replaces one status by another."""
 
     old = new = 0
 
@@ -145,7 +145,7 @@ class DeleteIgnored(Proxy):
 
 
 class Sessions(Proxy):
-    """Replaces the ids of sessions."""
+    """A proxy that replaces session ids."""
 
     def __init__(self, upstream: str) -> None:
         super().__init__(upstream)
@@ -198,7 +198,7 @@ class VersionRequired(Proxy):
 
 
 class HeaderFilledIn(Proxy):
-    """Takes a header from the body if it is missing; if `replaces`, also if it is wrong."""
+    """A proxy that copies a missing header from the body, or with `replaces` also a wrong one."""
 
     header = ""
     replaces = False

@@ -1,4 +1,4 @@
-"""What the official suite needs, and which of its scenarios apply to a server."""
+"""Tests of the requirements of the official suite, and of the scenarios that apply to a server."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_missing_suite_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """The scenarios that would run, with their revisions."""
+    """Return the scenarios that would run, with their revisions."""
     found: list[tuple[str, str]] = []
 
     async def find_suite() -> list[str]:

@@ -1,4 +1,4 @@
-"""The requirement table is complete and each of its rows has a check."""
+"""Tests that the requirement table is complete, and that each row has a check."""
 
 from __future__ import annotations
 

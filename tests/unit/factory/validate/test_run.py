@@ -1,4 +1,4 @@
-"""Examinations of a small server over stdio, and their reports."""
+"""Tests of examinations of a small server over stdio, and of their reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores: weights, the cap of failed MUSTs, and coverage."""
+"""Tests of scores: weights, the cap for failed MUSTs, and coverage."""
 
 from __future__ import annotations
 

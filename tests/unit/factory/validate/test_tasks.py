@@ -1,4 +1,4 @@
-"""Checks of tasks that only look at the list of tools."""
+"""Tests of checks of tasks that only read the list of tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP requests in bytes, and reading of responses to them."""
+"""Tests of HTTP requests as bytes, and of reading responses to them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mcpgen.factory.wire.raw_http import RawHttp, format_request, read_body, rea
 
 
 def exchange(response: bytes) -> bytes:
-    """Return what is read from a server that responds and waits until the client has gone."""
+    """Return what is read from a server that responds and waits for the client to disconnect."""
 
     async def talk() -> bytes:
         has_ended = asyncio.Event()

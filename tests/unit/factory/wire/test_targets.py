@@ -1,4 +1,4 @@
-"""Targets from command line arguments, and recordings without secrets."""
+"""Tests of targets from command-line arguments, and of recordings without secrets."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ README = "# Shop\n\n<!-- mcpgen:servers -->\n<!-- /mcpgen:servers -->\n\nOurs.\n
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
-    """A server as `new` makes it, to be copied."""
+    """Make a server with `new`, for tests to copy."""
     return make_server(tmp_path_factory.mktemp("made"), cache / "mcpgen")
 
 
@@ -37,7 +37,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def workspace(server: Path, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace of the servers `ant`, `bee` and `cat`, as the current folder.
+    """Make a workspace of the servers `ant`, `bee` and `cat`, and change to its folder.
 
     Its cache is as making the server left it. One that tests share would know the stamps of the
     tests before, whose servers are the same to the byte.
@@ -56,7 +56,7 @@ def workspace(server: Path, tmp_path: Path, cache: Path, monkeypatch: pytest.Mon
 
 @pytest.fixture
 def ws(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Ws:
-    """Run commands of the workspace, whose root files are current."""
+    """Return a function that runs workspace commands; the root files are current."""
     ask = make_ws(capsys)
     assert ask("generate", "--jobs", "1")[0] == 0
     return ask

@@ -1,4 +1,4 @@
-"""`ws lint`, `ws validate` and `ws bundle`: results and evidence of each server."""
+"""Tests of `ws lint`, `ws validate` and `ws bundle`: results and evidence of each server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def evidence(workspace: Path, server: str, check: str) -> dict[str, Any]:
 
 
 def spoil_tool(workspace: Path, server: str) -> None:
-    """Give a tool a name that clients reject."""
+    """Rename a tool to a name that clients reject."""
     file = workspace / "servers" / server / LISTING
     file.write_text(file.read_text().replace('"get_pet"', '"get pet!"'))
 

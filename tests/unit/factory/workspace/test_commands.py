@@ -1,4 +1,4 @@
-"""`mcpgen ws`: what it says of the servers of a workspace, and how it ends."""
+"""Tests of `mcpgen ws`: its messages about the servers of a workspace, and its exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mcpgen ws init`: a repository's first workspace file, and never a second one."""
+"""Tests of `mcpgen ws init`: it writes the first workspace file of a repository, and only that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mcpgen.cli.app import run
 
 @pytest.fixture
 def repository(workspace: Path, server: Path) -> Path:
-    """Servers in several folders, before there is a workspace; as the current folder."""
+    """Make servers in several folders without a workspace, and change to their root."""
     (workspace / "mcpgen-workspace.yaml").unlink()
     for path in ("at-the-root", "deep/in [it]/owl", "node_modules/not-ours", ".hidden/not-ours"):
         shutil.copytree(server, workspace / path)

@@ -1,4 +1,4 @@
-"""Many servers at once: each fails by itself, and the order is theirs."""
+"""Tests of processing many servers at once: they fail independently, and keep their order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a workspace is said in one message, with its place, and nothing is done."""
+"""Tests of workspace errors: one message with a location, and no further action."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.factory.workspace.conftest import SETTINGS
 def refused(
     capsys: pytest.CaptureFixture[str], *words: str, command: str = "check"
 ) -> tuple[int, dict[str, Any]]:
-    """Give the exit code, and the one finding."""
+    """Run a command that must fail; return its exit code and its only finding."""
     code = run(["ws", command, *words, "--json"])
     (finding,) = json.loads(capsys.readouterr().out)["findings"]
     return code, finding
@@ -145,7 +145,7 @@ def test_a_nested_workspace_is_rejected(
 def test_a_linked_server_is_a_member_only_once(
     workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Else two runs would be at work in one folder."""
+    """Otherwise two runs would work in one folder."""
     (workspace / "servers/aaa").symlink_to("bee")
     (workspace / "servers/zoo").symlink_to(shutil.copytree("servers/ant", workspace.parent / "zoo"))
 

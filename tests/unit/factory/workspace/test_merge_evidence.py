@@ -1,4 +1,4 @@
-"""`ws merge-evidence`: what shards recorded becomes the evidence of one workspace."""
+"""Tests of `ws merge-evidence`: evidence from shards is merged into one workspace."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EARLY, LATE = "2026-11-24T08:00:00Z", "2026-11-24T09:00:00Z"
 
 @pytest.fixture
 def put(workspace: Path) -> Put:
-    """Write evidence of a server of the workspace into a folder, current unless `inputs` says."""
+    """Return a function that writes evidence of a server, current unless `inputs` is given."""
 
     def write(root: Path, server: str = "servers/ant", check: str = "lint", **members: Any) -> Path:
         inputs = hash_inputs(ProjectFiles(workspace / "servers/ant"), list_inputs(check))
@@ -51,7 +51,7 @@ def result(workspace: Path, server: str = "servers/ant", check: str = "lint") ->
 
 
 def upload(clone: Path, artifact: Path) -> Path:
-    """Copy what the workflow in docs/how-to/monorepo.md uploads as an artifact."""
+    """Copy the files that the workflow in docs/how-to/monorepo.md uploads as an artifact."""
     for pattern in ("mcpgen-workspace.yaml", "servers/*/.mcpgen/evidence/*.json"):
         assert pattern in MONOREPO.read_text()
         for file in clone.glob(pattern):

@@ -1,4 +1,4 @@
-"""The blocks at a workspace's root: written between markers, and nothing around them."""
+"""Tests of the marked blocks in a workspace's root files: text around them is unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--shard I/N`: the same even split on every machine, which a new server hardly changes."""
+"""Tests of `--shard I/N`: even, the same on every machine, and stable when a server is added."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters, bodies and responses of OpenAPI 3."""
+"""Tests of lowering parameters, bodies and responses of OpenAPI 3."""
 
 from __future__ import annotations
 

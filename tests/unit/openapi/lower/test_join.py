@@ -1,4 +1,4 @@
-"""One API made of several descriptions."""
+"""Tests of joining several descriptions into one API."""
 
 from __future__ import annotations
 

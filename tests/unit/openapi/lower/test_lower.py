@@ -1,4 +1,4 @@
-"""What a document offers, whatever its version and its flaws."""
+"""Tests of lowering documents of all versions, including flawed ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repairs as an overlay: with it, reading the document finds nothing left to repair."""
+"""Tests of repairs as an overlay: after applying it, there is nothing left to repair."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_valid_document_needs_no_overlay(
 def test_a_supported_keyword_is_not_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Values of OpenAPI 3.0 and numbers in quotes count; their removal would change the schema."""
+    """Values of OpenAPI 3.0 and quoted numbers count; removing them would change the schema."""
     monkeypatch.chdir(tmp_path)
     kept = "type: number, minimum: 1, exclusiveMinimum: true, nullable: true"
     quoted = 'type: string, maxLength: "5"'

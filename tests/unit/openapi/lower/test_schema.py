@@ -1,4 +1,4 @@
-"""Schemas of every version in the 2020-12 dialect."""
+"""Tests of converting schemas of every version to the 2020-12 dialect."""
 
 from __future__ import annotations
 

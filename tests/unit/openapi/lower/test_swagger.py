@@ -1,4 +1,4 @@
-"""Swagger 2.0 said as OpenAPI 3."""
+"""Tests of lowering Swagger 2.0 to the same form as OpenAPI 3."""
 
 from __future__ import annotations
 

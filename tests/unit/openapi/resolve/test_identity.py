@@ -1,4 +1,4 @@
-"""Whether two documents are versions of one: the fewer signs agree, the more operations must."""
+"""Tests of recognizing versions of one document: with fewer signs, more operations must match."""
 
 from __future__ import annotations
 

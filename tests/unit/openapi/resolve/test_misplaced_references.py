@@ -1,4 +1,4 @@
-"""`resolve`: a `$ref` where OpenAPI has none is replaced by its target, in every place alike."""
+"""Tests of `$ref` where OpenAPI defines none: `resolve` replaces it by its target everywhere."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def resolving(
 def with_ref(
     root: dict[str, Any], place: tuple[Any, ...], reference: str
 ) -> tuple[dict[str, Any], Any]:
-    """A copy of `root` with a `$ref` in a place, and what stood there."""
+    """Return a copy of `root` with a `$ref` in a place, and the replaced value."""
     changed = copy.deepcopy(root)
     holder = changed
     for token in place[:-1]:
@@ -286,7 +286,7 @@ def test_an_unresolved_ref_in_the_document_root_skips_no_operation() -> None:
 
 
 def nested(levels: int, width: int) -> dict[str, Any]:
-    """Maps within maps: `width` uses of the next one in each."""
+    """Return nested maps, each of which uses the next one `width` times."""
     maps = {
         f"m{level}": {
             f"k{use}": {"properties": {"$ref": f"#/x-maps/m{level + 1}"}} for use in range(width)

@@ -1,4 +1,4 @@
-"""`resolve`: which references are followed, which are refused, and what a bad one costs."""
+"""Tests of `resolve`: followed and rejected references, and the effect of invalid ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OK = {"responses": {"200": {"description": "ok"}}}
 
 @pytest.fixture
 def resolving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Resolve:
-    """Writes files (the root is api.yaml), loads and resolves them."""
+    """Return a function that writes files (the root is api.yaml), loads and resolves them."""
     monkeypatch.chdir(tmp_path)
 
     def run(
@@ -43,7 +43,7 @@ def resolving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Resolve:
 
 
 def api(schema: object, *, version: str = "3.1.0", **components: Any) -> dict[str, Any]:
-    """A document of two operations, `GET /bad` with a schema of its own and a plain `GET /good`."""
+    """Return a document of two operations: `GET /bad` with a schema and a plain `GET /good`."""
     content = {"application/json": {"schema": schema}}
     bad = {"get": {"responses": {"200": {"description": "ok", "content": content}}}}
     return {
@@ -396,7 +396,7 @@ def test_a_map_that_refers_into_itself_is_a_cycle(resolving: Resolve) -> None:
 def test_components_that_refer_into_themselves_are_resolved_in_bounded_time(
     tmp_path: Path, others: dict[str, Any]
 ) -> None:
-    """Each reference on the way to a place was followed again, at every level of the recursion."""
+    """Regression: each reference on the way to a place was followed at every level of recursion."""
     document = {
         "openapi": "3.1.0",
         "info": {"title": "A", "version": "1"},

@@ -1,4 +1,4 @@
-"""`load`: what is read, what is refused, and where it says that things stand."""
+"""Tests of `load`: accepted and rejected documents, and the locations of their parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SMALL = 'openapi: 3.1.0\ninfo: {title: T, version: "1"}\npaths: {}\n'
 
 @pytest.fixture
 def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str | bytes], Document]:
-    """Loads a document that must be accepted without a word."""
+    """Return a function that loads a document without any problem."""
     monkeypatch.chdir(tmp_path)
 
     def reader(content: str | bytes) -> Document:

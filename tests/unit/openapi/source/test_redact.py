@@ -1,4 +1,4 @@
-"""What is written into a project holds no credential of the document."""
+"""Tests that files written into a project contain no credential of the document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a character stands: lines end as editors see them, and nowhere else."""
+"""Tests of the location of a character, with lines that end as in editors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`changelog`: the tools as they would be generated now, against git, folders and files."""
+"""Tests of `changelog`: current tools compared with git, folders and files."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_change_below_the_fail_on_level_does_not_fail_the_run(
 
 
 def store_surface(project: Path, path: Path) -> None:
-    """Write the surface as an earlier mcpgen did, and remove what it did not write."""
+    """Write the surface in the form of an earlier mcpgen, and remove the listing."""
     surface = load_surface(project)
     assert surface is not None
     path.write_bytes(msgspec.json.encode(surface))
@@ -220,7 +220,7 @@ def test_changelog_works_without_git_outside_of_a_repository(
 
 
 def lose_the_committed_surface(project: Path) -> None:
-    """As in a clone without all contents, or one that is damaged."""
+    """Delete a git object, as in a partial or damaged clone."""
     name = ["git", "-C", str(project), "rev-parse", f"HEAD:{LISTING}"]
     digest = subprocess.run(name, check=True, capture_output=True, text=True).stdout.strip()
     (project / ".git/objects" / digest[:2] / digest[2:]).unlink()
@@ -239,7 +239,7 @@ def lose_the_committed_surface(project: Path) -> None:
 def test_an_unreadable_commit_is_an_error(
     project: Path, compare: Compare, monkeypatch, spoil, said: str, against: str | None
 ) -> None:
-    """`generate` has run: what it wrote last has every change in it, and would seem the same."""
+    """After `generate`, the last written surface has all changes, and would hide them."""
     commit(project)
     spoil(project, monkeypatch)
     report = compare(against)

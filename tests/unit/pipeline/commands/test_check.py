@@ -1,4 +1,4 @@
-"""`check`: current, stale, edited or cut; by hashes, and without writing."""
+"""Tests of `check`: current, stale, edited or interrupted, by hashes and without writing."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_check_imports_neither_stages_nor_their_dependencies(project: Path) -> N
 
 
 def install_checkout(project: Path, checkout: Path) -> Path:
-    """Have a project run with a checkout's runtime; gives a source file of that."""
+    """Simulate a runtime installed from a checkout; return a source file of the checkout."""
     source = checkout / "mcpgen/runtime/tools/registry.py"
     source.parent.mkdir(parents=True)
     source.write_text("A = 1\n")

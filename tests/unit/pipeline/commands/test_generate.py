@@ -1,4 +1,4 @@
-"""`generate`: what the user wrote stays, all else is brought up to date."""
+"""Tests of `generate`: the user's text is kept, everything else is brought up to date."""
 
 from __future__ import annotations
 

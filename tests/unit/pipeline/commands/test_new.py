@@ -1,4 +1,4 @@
-"""`new`: a project that did not exist, or nothing at all."""
+"""Tests of `new`: it creates a whole project or nothing."""
 
 from __future__ import annotations
 

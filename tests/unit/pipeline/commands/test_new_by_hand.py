@@ -1,4 +1,4 @@
-"""A server without a document, from `new_by_hand` on."""
+"""Tests of servers without a document, made with `new_by_hand`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mcpgen.pipeline.options import GenerateOptions
 
 
 def quietly(_: str) -> None:
-    """Hear what a run is doing."""
+    """Ignore progress."""
 
 
 @pytest.fixture

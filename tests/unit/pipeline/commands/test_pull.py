@@ -1,4 +1,4 @@
-"""`pull`: what is fetched is compared first, and written as a whole or not at all."""
+"""Tests of `pull`: fetched documents are compared first, and written completely or not at all."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_a_document_of_several_files_requires_a_folder(
 
 @dataclass
 class Site:
-    """A web site with one document, which says what it was asked."""
+    """A web site with one document, which records its requests."""
 
     body: bytes = DOCUMENT.encode()
     etag: str = ""

@@ -1,4 +1,4 @@
-"""Skills of a project: generated ones, those of the owner, and the switch in the manifest."""
+"""Tests of skills of a project: generated ones, the owner's, and the manifest's switch."""
 
 from __future__ import annotations
 

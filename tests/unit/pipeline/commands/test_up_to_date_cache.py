@@ -1,4 +1,4 @@
-"""`generate` with nothing to do: told from a note, and never when anything could differ."""
+"""Tests of the cache that skips `generate`: it applies only if nothing could differ."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.projects import silent
 
 
 class RanError(Exception):
-    """The stages were run."""
+    """Raised if the stages run."""
 
 
 def forbid_stages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_an_edited_generated_file_is_a_conflict(project: Path, cache: Path) -> N
 
 
 def lose_a_body(project: Path) -> None:
-    """Refer to an unknown schema, so that every run warns."""
+    """Add a reference to an unknown schema, so that every run warns."""
     lost = "{type: object, properties: {x: {$ref: '#/components/schemas/Lost'}}}"
     text = (project / "openapi.yaml").read_text()
     body = f"      requestBody: {{content: {{application/json: {{schema: {lost}}}}}}}\n"

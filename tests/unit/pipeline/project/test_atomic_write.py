@@ -1,4 +1,4 @@
-"""A file is replaced as a whole, or is as it was."""
+"""Tests that a file is replaced completely or not at all."""
 
 from __future__ import annotations
 

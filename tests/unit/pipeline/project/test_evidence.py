@@ -1,4 +1,4 @@
-"""Evidence files: their time, the results that they replace, and the inputs that they depend on."""
+"""Tests of evidence files: their time, replaced results, and the inputs they depend on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LOCK = {
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """The files of a project that evidence depends on."""
+    """Return the files of a project that evidence depends on."""
     target = tmp_path / "shop-mcp"
     files = {
         "mcpgen.lock": json.dumps(LOCK, sort_keys=True),

@@ -1,4 +1,4 @@
-"""`check` finds what stops a server at its start, and loads `handlers/` only where they changed."""
+"""Tests that `check` finds startup errors, and loads `handlers/` only after they changed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ features = Features()
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
-    """A project as `new` makes it, for the tests to copy."""
+    """Make a project with `new`, for tests to copy."""
     folder = tmp_path_factory.mktemp("made")
     (folder / "petshop.yaml").write_text(DOCUMENT)
     options = Options(external_validator=False, cache=cache)

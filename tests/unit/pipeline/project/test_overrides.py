@@ -1,4 +1,4 @@
-"""Overrides while their document changes: what `generate` and `check` tell, until it is mended."""
+"""Tests of overrides whose document changes: messages of `generate` and `check` until fixed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def told(report: Report | CheckReport | OverrideReport) -> list[Diagnostic]:
 
 
 def take_argument(project: Path, parameter: str) -> None:
-    """Add a parameter to the override, as the API's new version needs it."""
+    """Add a parameter to the override, as the new version of the API requires."""
     text = (project / HANDLERS).read_text()
     (project / HANDLERS).write_text(text.replace("pet_id: int", f"pet_id: int, {parameter}"))
 
@@ -186,7 +186,7 @@ def test_another_name_of_a_parameter_in_the_path_changes_nothing(
 
 
 def imported(project: Path) -> None:
-    """Import the handlers as a server does when it starts."""
+    """Import the handlers in a process, as a server does when it starts."""
     code = (
         "from mcpgen.runtime.package import ServerPackage\n"
         "ServerPackage.load('pet_shop_mcp').load_hot({})"
@@ -580,7 +580,7 @@ def test_a_hook_is_reported_only_for_changes_that_affect_it(
 
 
 def types(project: Path) -> str:
-    """What the project's own strict type check says of its sources."""
+    """Run the strict type check of the project; return its output."""
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--no-error-summary", f"{PACKAGE}/handlers"],
         cwd=project,

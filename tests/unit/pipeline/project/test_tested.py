@@ -1,4 +1,4 @@
-"""Results in a server's README: written by its checks, taken out by a change."""
+"""Tests of results in a server's README: written by checks, removed after a change."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Faults that the tests detected: 190 of 191 (99.5%).
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project with evidence and no figures yet."""
+    """Make a project with evidence and no figures yet."""
     document = tmp_path / "shop.json"
     operations = {
         f"/{name}": {"get": {"operationId": name, "responses": {"204": {"description": "done"}}}}

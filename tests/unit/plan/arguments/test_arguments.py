@@ -1,4 +1,4 @@
-"""Bodies by media type, and the Python types of arguments and results."""
+"""Tests of bodies by media type, and of Python types of arguments and results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def tool_with(make: Any, *media_types: str, schema: Any = None) -> Any:
 
 
 def tool_of(make: Any, schemas: dict[str, Any]) -> Any:
-    """A tool whose body has these media types, each with its schema."""
+    """Return a tool whose body has these media types, each with its schema."""
     content = {
         name: {} if schema is None else {"schema": schema} for name, schema in schemas.items()
     }
@@ -200,7 +200,7 @@ def test_unnamed_parts_with_an_unknown_order_skip_the_operation(
 
 
 def with_ids(make: Any, **headers: Any) -> Any:
-    """An operation that takes JSON and files in parts without names, with these headers."""
+    """Return an operation with a `multipart/related` body whose parts have these headers."""
     properties = {name: FILE for name in headers if name != "root"} | {"root": ROOT}
     schema = {"type": "object", "properties": properties, "required": ["root"]}
     encoding = {

@@ -1,4 +1,4 @@
-"""Required parameters and members for which the document declares a default."""
+"""Tests of required parameters and members with a default in the document."""
 
 from __future__ import annotations
 

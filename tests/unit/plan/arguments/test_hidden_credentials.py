@@ -1,4 +1,4 @@
-"""Which parameters, headers and documents hide a credential of the API, and which do not."""
+"""Tests of finding credentials hidden in parameters, headers and documents, and of look-alikes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ANSWERS = {"200": {"description": "ok"}}
 
 
 def operations(make: Any, described: dict[str, dict[str, Any]], **root: Any) -> dict[str, Any]:
-    """A document with these operations, by method and path: "get /pets"."""
+    """Return a document with these operations, by method and path: "get /pets"."""
     found: dict[str, Any] = make.document(**root)
     found["paths"] = {}
     for key, operation in described.items():
@@ -29,7 +29,7 @@ def parameter(name: str, location: str = "query", **more: Any) -> dict[str, Any]
 
 
 def everywhere(make: Any, *parameters: dict[str, Any], number: int = 4, **root: Any) -> Any:
-    """A document whose operations all have these parameters."""
+    """Return a document whose operations all have these parameters."""
     described = {f"get /a{index}": {"parameters": list(parameters)} for index in range(number)}
     return operations(make, described, **root)
 
@@ -280,7 +280,7 @@ def test_an_authorization_header_in_swagger_2_is_reported(make: Any) -> None:
 
 
 def refused(number: int, of: int) -> dict[str, dict[str, Any]]:
-    """Operations of which some may answer 401."""
+    """Return operations, of which the first `number` may answer 401."""
     answers = {**ANSWERS, "401": {"description": "Unauthorized"}}
     return {
         f"get /a{index}": {"responses": answers if index < number else ANSWERS}

@@ -1,4 +1,4 @@
-"""Which header carries the idempotency key of an operation, and which argument that replaces."""
+"""Tests of the header for the idempotency key of an operation, and the argument it replaces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DECLARED = {"name": KEY, "in": "header", "required": True, "schema": {"type": "s
 
 
 class Shop:
-    """An API of which POST declares a key and the other methods do not."""
+    """An API whose POST declares a key, while its other methods do not."""
 
     def __init__(self, make: Any, declared: dict[str, Any] | None = None) -> None:
         answers = {"200": {"description": "ok"}}

@@ -1,4 +1,4 @@
-"""Arguments that the manifest fixes, hides, renames, describes or gives a default."""
+"""Tests of arguments that the manifest fixes, hides, renames, describes or gives a default."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEAD = "server: {name: shop}\nsources: [{document: openapi.yaml}]\noperations:\n
 
 
 class OverriddenOperation:
-    """The plan of one operation under a manifest's `parameters`."""
+    """The plan of one operation with `parameters` of a manifest."""
 
     def __init__(self, make: Any, parameters: str, *, is_open: bool = False) -> None:
         root = make.document(

@@ -1,4 +1,4 @@
-"""Settings that parameters are taken from: their names, types and contradictions."""
+"""Tests of settings that provide parameters: names, types and contradictions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEAD = "server: {name: shop}\nsources: [{document: openapi.yaml}]\noperations:\n
 
 
 class Planned:
-    """The plan of two operations under a manifest's `operations`."""
+    """The plan of two operations with `operations` of a manifest."""
 
     def __init__(self, make: Any, operations: str) -> None:
         root = make.document()
@@ -53,7 +53,7 @@ class Planned:
         self.plan: ServerPlan = plan_tools(make(root).api, Policy(intent), self.problems)
 
     def settings(self) -> dict[str, Any]:
-        """The variables that parameters are taken from, by name."""
+        """The environment variables for parameters, by name."""
         return {it.name: it for it in self.plan.environment if it.schema is not None}
 
 

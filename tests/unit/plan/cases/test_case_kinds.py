@@ -1,4 +1,4 @@
-"""What is refused, what is varied and what cannot be made up, document by document."""
+"""Tests of kinds of cases by document: rejected values, variations, and missing samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.plan.cases.test_cases import cases, query
 
 
 def refused(found: dict[str, Case], rule: str) -> list[Any]:
-    """The spoilt values of an argument `q`, for one rule."""
+    """Return the invalid values of an argument `q` that violate one rule."""
     ending = f"breaks `{rule}`"
     return [case.arguments["q"] for name, case in found.items() if name.endswith(ending)]
 

@@ -1,4 +1,4 @@
-"""The calls that generated tests make, for documents of every kind."""
+"""Tests of the calls that generated tests make, for documents of every kind."""
 
 from __future__ import annotations
 

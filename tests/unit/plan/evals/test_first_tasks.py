@@ -1,4 +1,4 @@
-"""The first tasks that a document shows; tests/unit/factory/eval runs some of them."""
+"""Tests of the first tasks derived from a document; tests/unit/factory/eval runs some of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def answer(schema: Any, **response: Any) -> dict[str, Any]:
 
 
 def describe(**changes: dict[str, Any]) -> dict[str, Any]:
-    """A document with a collection; `changes` are of operations, by operationId."""
+    """Return a document with a collection; `changes` replace members by operationId."""
     body = {"required": True, "content": {"application/json": {"schema": NEW}}}
     operations: dict[str, dict[str, Any]] = {
         "addPet": {"summary": "Add a pet", "requestBody": body, "responses": answer(PET)},
@@ -51,7 +51,7 @@ def describe(**changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def tasks(make: Make, document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the tasks by id; the file is valid."""
+    """Return the tasks by id, from a valid file."""
     files = render_first_tasks(make(document).plan())
     if not files:
         return {}

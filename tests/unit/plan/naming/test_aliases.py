@@ -1,4 +1,4 @@
-"""Former names of tools, and the names that a document gives later."""
+"""Tests of former names of tools, and of names that a document introduces later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of arguments, modules and classes: legal, distinct, and independent of order."""
+"""Tests of names of arguments, modules and classes: valid, distinct, independent of order."""
 
 from __future__ import annotations
 

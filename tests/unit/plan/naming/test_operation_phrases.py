@@ -1,4 +1,4 @@
-"""What operations are called: by operationIds that say something, summaries, methods and paths."""
+"""Tests of naming operations by meaningful operationIds, summaries, methods and paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations whose paths name their parameters otherwise than when they were published."""
+"""Tests of operations whose path parameters were renamed since they were published."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MANIFEST = b"server: {name: shop}\nsources: [{document: openapi.yaml}]\n"
 def plan(
     make: Any, paths: dict[str, str], issued: dict[str, str], style: str = "simple"
 ) -> ServerPlan:
-    """Plan an API of GET operations: the operationId of each path."""
+    """Plan an API of GET operations, given the operationId of each path."""
     root = make.document()
     root["paths"] = {
         path: {

@@ -1,4 +1,4 @@
-"""Names of tools: legal everywhere, distinct by words, and independent of a document's order."""
+"""Tests of tool names: valid everywhere, distinct by words, independent of document order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def tool_names(
 
 
 def name_of(*operations: Operation, limit: int = 48) -> list[str]:
-    """Return the names in the order of the operations, which must not matter."""
+    """Return the names, after checking that the order of the operations does not matter."""
     names = tool_names(operations, limit=limit)
     assert names == tool_names(operations[::-1], limit=limit)
     return [names[each.key] for each in operations]

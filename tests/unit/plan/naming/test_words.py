@@ -1,4 +1,4 @@
-"""Words of identifiers, split as people do, and what is known of English ones."""
+"""Tests of splitting identifiers into words, and of knowledge about English words."""
 
 from __future__ import annotations
 

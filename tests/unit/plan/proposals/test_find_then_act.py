@@ -1,4 +1,4 @@
-"""Which workflows are proposed that find something and act on it."""
+"""Tests of proposed workflows that find something and act on it."""
 
 from __future__ import annotations
 

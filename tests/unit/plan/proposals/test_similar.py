@@ -1,4 +1,4 @@
-"""Which operations are proposed as one tool, and which only look alike."""
+"""Tests of operations that are proposed as one tool, and of some that only look similar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members of a body as arguments of the tool: which bodies, under which names, with which rules."""
+"""Tests of body members as tool arguments: which bodies, under which names, with which rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEAD = "server: {name: shop}\nsources: [{document: openapi.yaml}]\n"
 
 
 class Planned:
-    """The tool of `PUT /pets/{name}` with this body."""
+    """The tool of `PUT /pets/{name}` with a given body."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Output schemas within their budget, and the shapes that they repeat."""
+"""Tests of output schemas within their budget, and of shapes that they repeat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Input and output schemas as clients take them, and as arguments are checked."""
+"""Tests of input and output schemas, as listed for clients and as used for validation."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 
 
 def body_of(make: Any, schema: Any, **options: Any) -> Any:
-    """The listed schema of a body."""
+    """Return the listed schema of a body."""
     return make(make.with_body(schema, **options)).tool().input_schema["properties"]["body"]
 
 
 def checked(tool: Any) -> Any:
-    """A validator of what the server accepts."""
+    """Return a validator of the arguments that the server accepts."""
     return jsonschema_rs.validator_for(tool.full_input_schema or tool.input_schema)
 
 

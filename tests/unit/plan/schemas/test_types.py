@@ -1,4 +1,4 @@
-"""Schemas of model classes: the few forms that `ModelModule` allows."""
+"""Tests of schemas of model classes: the few forms that `ModelModule` allows."""
 
 from __future__ import annotations
 

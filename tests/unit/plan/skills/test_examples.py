@@ -1,4 +1,4 @@
-"""Example calls of skills come from the cases of the generated tests."""
+"""Tests that example calls of skills come from the cases of the generated tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The texts of skills: what they say of tools, steps, identifiers, pages, effects and examples."""
+"""Tests of texts in skills: tools, steps, identifiers, pages, effects and examples."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LIST = {"type": "object", "properties": {"items": {"type": "array", "items": ITE
 
 
 def shop_tools() -> list[ToolPlan]:
-    """Pets that are listed, read, added and removed, and orders that are placed for them."""
+    """Return tools that list, read, add and remove pets, and place orders for them."""
     pet = argument("pet_id", "pet_id", "path", type="int")
     pet = replace(pet, wire_name="petId")
     pages = Pagination("cursor", "cursor", items="items", cursor=("next",), most=20)
@@ -98,7 +98,7 @@ def shop_tools() -> list[ToolPlan]:
 
 
 def shop(*, changes: Mapping[str, Mapping[str, Any]] | None = None, **more: Any) -> ServerPlan:
-    """A plan of these tools, with a skill for the API and one for the toolset."""
+    """Return a plan of these tools, with a skill for the API and one for the toolset."""
     tools = tuple(
         sorted(
             (replace(it, **(changes or {}).get(it.name, {})) for it in shop_tools()),

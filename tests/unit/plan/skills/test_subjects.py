@@ -1,4 +1,4 @@
-"""Which skills a server has, and what they are called."""
+"""Tests of which skills a server has, and how they are named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of annotations: the evidence of each, and what it decides."""
+"""Tests of the rules of annotations: the evidence of each, and what it decides."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ WORDS = st.lists(st.sampled_from([*sorted(DEEDS), *ASKING, "pet", "or", "to", "t
 
 
 def danger(decision: Decision) -> tuple[bool, bool, bool]:
-    """Return the hints so that True is the more dangerous of each."""
+    """Return the hints, normalized so that True is the more dangerous value."""
     reads, destroys, repeats_safely = values(decision)
     return (not reads, destroys, not repeats_safely)
 
@@ -185,7 +185,7 @@ def test_the_sets_of_verbs_name_verbs_with_a_deed() -> None:
 
 
 class Chat:
-    """The plan of an API whose methods say little, under a manifest."""
+    """The plan, with a manifest, of an API whose methods say little about effects."""
 
     def __init__(self, make: Any, manifest: str = "", trust: str = "") -> None:
         answer = {"200": {"description": "ok"}}

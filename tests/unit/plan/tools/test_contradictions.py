@@ -1,4 +1,4 @@
-"""Words against the method, and characters that nobody sees."""
+"""Tests of words that contradict the method, and of invisible characters."""
 
 from __future__ import annotations
 

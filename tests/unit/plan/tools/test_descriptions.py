@@ -1,4 +1,4 @@
-"""Text of documents as models read it."""
+"""Tests of document text as shown to models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries of `operations` that cover many operations: `*`, `tag:NAME` and `effect:NAME`."""
+"""Tests of `operations` entries for many operations: `*`, `tag:NAME` and `effect:NAME`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEAD = "server: {name: shop}\nsources: [{document: openapi.yaml}]\noperations:\n
 
 
 class Shop:
-    """The plan of a small API under a manifest's `operations`."""
+    """The plan of a small API with `operations` of a manifest."""
 
     def __init__(self, make: Any, operations: str, tools: str = "") -> None:
         team = {"name": "teamId", "in": "query", "schema": {"type": "string"}}
@@ -63,12 +63,12 @@ class Shop:
 
     @property
     def timeouts(self) -> dict[str, float | None]:
-        """The timeout of each tool."""
+        """Return the timeout of each tool."""
         return {tool.name: tool.policies.timeout_seconds for tool in self.plan.tools}
 
     @property
     def problem(self) -> Diagnostic:
-        """The only problem."""
+        """Return the only problem."""
         (problem,) = self.problems
         return problem
 

@@ -1,4 +1,4 @@
-"""Prompts that a document has for another generator, in the plan."""
+"""Tests of prompts that a document declares for another generator, in the plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other generators' extensions in a document ask for, in the plan."""
+"""Tests of vendor extensions of other generators, in the plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tool that reads stored results: which servers have it, and what it costs."""
+"""Tests of the tool that reads stored results: which servers have it, and its cost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_TOKENS = 200
 
 
 class Shop:
-    """`number` things, each read by a tool."""
+    """An API of `number` things, each read by a tool."""
 
     def __init__(self, make: Any) -> None:
         self._make = make

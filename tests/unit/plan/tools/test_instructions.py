@@ -1,4 +1,4 @@
-"""The default `instructions` of a server."""
+"""Tests of the default `instructions` of a server."""
 
 from __future__ import annotations
 

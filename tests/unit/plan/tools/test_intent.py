@@ -1,4 +1,4 @@
-"""What the manifest says of operations, in the plan."""
+"""Tests of settings of operations in the manifest, in the plan."""
 
 from __future__ import annotations
 

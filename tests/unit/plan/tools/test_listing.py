@@ -1,4 +1,4 @@
-"""Which tools are listed: all within the budget, three over it, and those of toolsets."""
+"""Tests of listed tools: all within the budget, three above it, and those of toolsets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = 16
 
 
 class Shop:
-    """Kinds of things, each read by one tag's tool and deleted by another's."""
+    """Kinds of things; tools of one tag read them, and tools of another tag delete them."""
 
     def __init__(self, make: Any) -> None:
         self._make = make
@@ -38,7 +38,7 @@ class Shop:
         return plan_tools(self._make(root).api, Policy(intent), self.problems)
 
     def found(self) -> list[tuple[str, str]]:
-        """The code and the help of each problem."""
+        """Return the rule and the help of each problem."""
         return [(problem.code, problem.help) for problem in self.problems]
 
 

@@ -1,4 +1,4 @@
-"""Arguments of mcpgen's own: which tools have them."""
+"""Tests of arguments that mcpgen adds: which tools have them."""
 
 from __future__ import annotations
 

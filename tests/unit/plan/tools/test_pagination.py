@@ -1,4 +1,4 @@
-"""Which lists have pages: by what the document declares, and by names that are usual."""
+"""Tests of detecting paged lists, by declarations in the document and by common names."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ NOT_IN_BODY: list[tuple[dict[str, Any], Any]] = [
 
 @pytest.fixture
 def plan(make: Any) -> Any:
-    """Plan the tool of a GET with query parameters, and a response if it is described."""
+    """Plan the tool of a GET with query parameters and an optional described response."""
 
     def plan(query: dict[str, Any], response: Any, headers: Any = None) -> Any:
         path = "/pet" if "parts" in str(response) else "/pets"
@@ -286,7 +286,7 @@ def test_a_declared_link_decides(plan: Any) -> None:
 
 @pytest.fixture
 def search(make: Any) -> Any:
-    """Plan the tool of a POST with members of its body; return its pages, and the problems."""
+    """Plan the tool of a POST with body members; return its pages, and the problems."""
 
     def search(
         members: dict[str, Any], response: Any, **entry: Any

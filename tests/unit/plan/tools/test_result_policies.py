@@ -1,4 +1,4 @@
-"""What the manifest has done around a handler, and what it cannot have done."""
+"""Tests of result policies in the manifest: accepted and rejected ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the index of a server's search says of each of its tools."""
+"""Tests of the entries for tools in the search index of a server."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def index(make: Any) -> dict[str, Entry]:
 
 
 def tenths(entry: Entry, word: str) -> int:
-    """How much a word tells of a tool; 0 for one that the index does not have."""
+    """Return the weight of a word for a tool in tenths, or 0 if the index does not have it."""
     (stem,) = words(word)
     return next((tenths for tenths, terms in entry.terms.items() if stem in terms.split()), 0)
 

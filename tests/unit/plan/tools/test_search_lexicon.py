@@ -1,4 +1,4 @@
-"""The words of users that lead to the words of an API."""
+"""Tests of the words of users that are mapped to words of an API."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from mcpgen.search.words import split_phrase, words
 
 
 def weights(said: str, related: dict[str, dict[int, str]]) -> dict[str, int]:
-    """Return the weight of each term that a word or a phrase leads to."""
+    """Return the weight of each term that a word or phrase is mapped to."""
     grouped = related.get(" ".join(split_phrase(said)), {})
     return {term: tenths for tenths, terms in grouped.items() for term in terms.split()}
 

@@ -1,4 +1,4 @@
-"""The clients of `targets:`, and what they cannot take."""
+"""Tests of the clients in `targets:`, and of what they do not support."""
 
 from __future__ import annotations
 

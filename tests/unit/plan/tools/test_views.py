@@ -1,4 +1,4 @@
-"""Views that the manifest requests: what they show, and which it cannot have."""
+"""Tests of views in the manifest: what they show, and which are rejected."""
 
 from __future__ import annotations
 

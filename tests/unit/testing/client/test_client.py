@@ -1,4 +1,4 @@
-"""The raw client against the shop's server: in memory, over stdio and over HTTP, both eras."""
+"""Tests of the raw client with the shop's server: in memory, stdio and HTTP, in both eras."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_client_lists_and_calls_tools_over_stdio(mock: MockUpstream, revisio
 
 @asynccontextmanager
 async def http_server(base_url: str) -> AsyncIterator[str]:
-    """The shop's server over HTTP, as a child process; gives its URL."""
+    """Run the shop's server over HTTP as a child process; yield its URL."""
     code = COMMAND[2].replace("serve('shop_mcp')", "serve('shop_mcp', ['--http', '--port', '0'])")
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", code, env=child_environ(base_url), stderr=asyncio.subprocess.PIPE
@@ -120,7 +120,7 @@ def test_the_client_lists_and_calls_tools_over_http(mock: MockUpstream, revision
 
 
 class Scripted:
-    """A server that answers each message with what a test wrote down."""
+    """A server that answers messages with responses prepared by a test."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)

@@ -1,4 +1,4 @@
-"""The decoder against an encoder written from the specification's style table (OpenAPI 3.2)."""
+"""Tests of the decoder with an encoder written from the style table of OpenAPI 3.2."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def escaped(value: Any) -> str:
 
 
 def encoded(name: str, style: str, explode: bool, value: Any) -> str:
-    """The style table of the Parameter Object, for a value that is not empty."""
+    """Encode a value that is not empty, by the style table of the Parameter Object."""
     if isinstance(value, list):
         items = [escaped(item) for item in value]
         return {
@@ -114,7 +114,7 @@ def encoded(name: str, style: str, explode: bool, value: Any) -> str:
 
 
 def unencoded(explode: bool, value: Any) -> str:
-    """Style `simple` in a header, where nothing is percent-encoded."""
+    """Encode a value with style `simple` in a header, without percent-encoding."""
     if isinstance(value, list):
         return ",".join(map(text_of, value))
     if isinstance(value, dict):
@@ -140,7 +140,7 @@ SCALARS = {
 
 @st.composite
 def typed_values(draw: st.DrawFn, kind: str, strings: st.SearchStrategy[str]) -> tuple[Any, Any]:
-    """A schema, and a value that is not empty of the kind scalar, array or object."""
+    """Draw a schema, and a value that is not empty of the kind scalar, array or object."""
     scalars = {**SCALARS, "string": strings}
     name = draw(st.sampled_from(sorted(scalars)))
     item = {"type": name}

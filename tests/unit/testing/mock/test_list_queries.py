@@ -1,4 +1,4 @@
-"""Lists of the stateful mock: filters, order, and pages of each style; bad values are harmless."""
+"""Tests of lists of the stateful mock: filters, order, all paging styles, and invalid values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def serve(
     has_link: bool = False,
     searched: tuple[Any, ...] = (),
 ) -> MockUpstream:
-    """A stateful mock whose list has these query parameters, filled with THINGS.
+    """Return a stateful mock whose list has these query parameters, filled with THINGS.
 
     `searched` is another operation that lists: its method, its path, its body and its response.
     """
@@ -139,7 +139,7 @@ def test_a_list_is_sorted(query: dict[str, str], expected: list[str]) -> None:
 
 
 def walk(mock: MockUpstream, next_query: Any, member: str, **first: Any) -> list[list[str]]:
-    """Fetch pages as long as `next_query` finds another one."""
+    """Fetch pages until `next_query` finds no further one."""
     pages, query = [], first
     while query:
         response = fetch(mock, **query)

@@ -1,4 +1,4 @@
-"""What a stateful mock remembers; through a generated server, then at the edges of a document."""
+"""Tests of the state of a stateful mock, through a server and for unusual documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Call = Callable[..., Awaitable[Any]]
 
 
 def through_server(name: str, story: Callable[[Call], Awaitable[None]]) -> MockUpstream:
-    """Tell a story by tool calls of a server, over stdio, with the mock behind a socket."""
+    """Run a scenario of tool calls over stdio, with the stateful mock on a socket."""
     package = find_package(EXAMPLES / f"{name}-mcp")
     mock = MockUpstream(package.upstream(), stateful=True)
 
@@ -116,7 +116,7 @@ def test_a_created_book_has_only_its_own_reviews() -> None:
 def described(
     paths: dict[str, dict[str, Any]], parameter: dict[str, Any] | None = None
 ) -> MockUpstream:
-    """A stateful mock of paths: their methods, each with its JSON answer or None for 204."""
+    """Return a stateful mock of paths: methods, each with its JSON response or None for 204."""
     operations = []
     for path, methods in paths.items():
         names = [part.strip("{}") for part in path.split("/") if part.startswith("{")]

@@ -1,4 +1,4 @@
-"""The generated suite, tried on a package written by hand: green as it is, red with any fault."""
+"""Tests of the generated tests on a handwritten package: they pass, and fail for any fault."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LISTING = "src/shop_mcp/_generated/listing.jsonl"
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    """A copy of the package, for faults to be put into."""
+    """Copy the package, so that faults can be inserted."""
     return Path(shutil.copytree(SHOP, tmp_path / "shop"))
 
 
@@ -43,7 +43,7 @@ def _imports_are_forgotten() -> Iterator[None]:
 
 
 def failures(project: Path) -> list[str]:
-    """What the generated module would report: each failing test, and why."""
+    """Return the messages of failing tests, as the generated module would report them."""
     sys.path.insert(0, str(project / "src"))
     importlib.invalidate_caches()
     suite = Suite("shop_mcp", project / "tests" / "generated")
@@ -71,7 +71,7 @@ def test_an_unchanged_package_passes(shop: Path) -> None:
 
 
 def handler_lines() -> list[Any]:
-    """Each line of each handler that is not blank, by number."""
+    """Return each line of each handler that is not blank, by number."""
     text = (SHOP / HANDLERS).read_text()
     found = []
     for node in ast.parse(text).body:
@@ -136,7 +136,7 @@ def all_of(*faults: Callable[[Path], None]) -> Callable[[Path], None]:
 
 
 def renamed(tool: str, wire_name: str, other: str) -> Callable[[Path], None]:
-    """The wrong wire name, in handler and contract alike, so that they agree."""
+    """Return a fault: a wrong wire name, in both handler and contract."""
 
     def change(contract: dict[str, Any]) -> None:
         for parameter in contract["request"]["parameters"]:
@@ -147,7 +147,7 @@ def renamed(tool: str, wire_name: str, other: str) -> Callable[[Path], None]:
 
 
 def travels(tool: str, name: str, **changes: Any) -> Callable[[Path], None]:
-    """A parameter that is serialised in another way."""
+    """Return a fault: a parameter that is serialized differently."""
 
     def change(contract: dict[str, Any]) -> None:
         for parameter in contract["request"]["parameters"]:

@@ -1,4 +1,4 @@
-"""The generated tests of a server without a document fail where they should."""
+"""Tests that the generated tests of a server without a document fail where they should."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A loop that waits for nobody, and yet in the right order."""
+"""Tests of an event loop that skips waiting times and preserves their order."""
 
 from __future__ import annotations
 

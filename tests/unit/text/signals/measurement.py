@@ -1,4 +1,4 @@
-"""`make text-signals`: precision and recall of the detection of hidden and steering text.
+"""Measure precision and recall of detecting hidden and steering text: `make text-signals`.
 
 `tuning.jsonl` is the set that rules are adapted to. `held_out.jsonl` was written before the first
 rule, `blind.jsonl` after the last one; both are only counted. A rule that is changed because of a
@@ -68,7 +68,7 @@ def labelled_texts(name: str) -> list[LabelledText]:
 
 
 def measure(texts: Sequence[LabelledText]) -> Measurement:
-    """Search all texts, and compare what is found with the labels."""
+    """Search all texts, and compare the results with the labels."""
     counts: Counter[tuple[bool, bool]] = Counter()
     by_kind: dict[str, Counter[str]] = {}
     for text in texts:
@@ -83,7 +83,7 @@ def measure(texts: Sequence[LabelledText]) -> Measurement:
 
 
 def published_texts(*, with_archives: bool) -> Iterator[tuple[str, str]]:
-    """Yield the distinct texts of the real documents there are, each with its field."""
+    """Yield the distinct texts of available real documents, each with its field."""
     seen: set[tuple[str, str]] = set()
     for document in corpus_documents():
         if not with_archives and document.path.parent != CORPUS / "docs":

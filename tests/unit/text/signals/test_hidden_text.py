@@ -1,4 +1,4 @@
-"""Hidden characters, markup and white space; and the same characters where they are legitimate."""
+"""Tests of hidden characters, markup and white space, and of legitimate uses of them."""
 
 from __future__ import annotations
 

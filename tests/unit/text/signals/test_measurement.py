@@ -1,4 +1,4 @@
-"""Lower bounds for the quality of the detection, on labelled texts and on real documents."""
+"""Tests of lower bounds on the quality of detection, with labelled texts and real documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time: ordinary descriptions take well below a millisecond, hostile ones grow linearly."""
+"""Tests of speed: ordinary descriptions take below a millisecond, hostile ones linear time."""
 
 from __future__ import annotations
 

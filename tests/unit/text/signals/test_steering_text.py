@@ -1,4 +1,4 @@
-"""Phrases that steer a model: where they are reported, and through which disguises."""
+"""Tests of phrases that steer a model: where they are reported, and in which disguises."""
 
 from __future__ import annotations
 
