@@ -1,4 +1,4 @@
-"""Pages that are requested in the body of a POST: each item once, and no other member changed."""
+"""Properties of pages requested in a POST body: each item once, other members unchanged."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def served(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Served:
 
 
 class Shop:
-    """An API with pages of `size` items, which checks that only the place of the page changes."""
+    """An API with pages of `size` items that checks that only the page position changes."""
 
     def __init__(self, count: int, size: int, usual: Any) -> None:
         self.items = [{"id": number} for number in range(count)]
@@ -159,7 +159,7 @@ def test_the_joined_pages_have_each_item_once(
 def walk(
     arguments: Any, served: Served, shop: Shop, style: str, joined: list[Any], limit: int = 0
 ) -> Iterator[Any]:
-    """Make the call and those that its results name; yield the arguments of each."""
+    """Make a call and the calls that its results name; yield the arguments of each."""
     pending = [arguments]
     while pending:
         arguments = pending.pop()
@@ -195,7 +195,7 @@ FIFTH: dict[str, Any] = {
     "renamed": {"page[cursor]": "at 4"},
     "assumed": {"cursor": "at 4"},
 }
-"""What the body of the request for the third page has, beside `query`."""
+"""Members of the body for the third page, besides `query`."""
 
 
 @pytest.mark.parametrize("style", FIFTH)

@@ -1,4 +1,4 @@
-"""A parser that knows the latest head reads each head as the parser that knows none.
+"""Properties of the head parser: reusing the latest head gives the same result as a new parse.
 
 Requests on one connection share most lines: heads here are derived from the one before by changes
 of lines and of bytes, so that a line of each kind takes the place of one of each other kind.
@@ -185,7 +185,7 @@ def test_values_of_one_field_are_parsed_as_in_new_heads(
 
 
 def outcome(parse: object, head: bytes) -> object:
-    """Everything that a parser says about a head; None if it rejects the head."""
+    """Return everything that a parser reads from a head, or None if it rejects the head."""
     assert callable(parse)
     try:
         parsed: ParsedRequest = parse(head)
@@ -201,7 +201,7 @@ def outcome(parse: object, head: bytes) -> object:
 
 
 def routing_of(parsed: ParsedRequest) -> dict[bytes, bytes]:
-    """The routing headers that are compared with a body, by name."""
+    """Return the routing headers that are compared with a body, by name."""
     values = parsed.head.routing._values
     assert len(values) == len(parsed.head.routing._headers) - repeated_lines(parsed)
     return {name: value for name, value in values.items() if name.startswith(b"mcp-")}

@@ -1,4 +1,4 @@
-"""What the changelog calls harmless is: no argument that fitted the old schema is refused now."""
+"""Properties of the changelog: after a harmless change, all old valid arguments are still valid."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def level(old: dict[str, Any], new: dict[str, Any]) -> Level:
 
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[Any, Any]:
-    """Two schemas that are often close to each other."""
+    """Draw two schemas that are often similar."""
     old = draw(SCHEMAS)
     new = draw(SCHEMAS | st.just(old) | SCHEMAS.map(lambda other: {"anyOf": [old, other]}))
     if isinstance(old, dict) and draw(st.booleans()):
@@ -130,5 +130,5 @@ def test_reordering_the_keys_of_a_schema_is_not_a_change(schema: Any, definition
 
 
 def _leaf(schema: Any) -> Any:
-    """A definition that does not lead back to itself at once, which no validator could follow."""
+    """Return a definition that is not itself a `$ref`, which could refer to itself endlessly."""
     return {} if isinstance(schema, dict) and "$ref" in schema else schema

@@ -1,4 +1,4 @@
-"""Results that are cut: the calls that they name return every part, and each part once."""
+"""Properties of truncated results: the calls that they name return every part exactly once."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ STYLES: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
     "told_link": ({"after": WORD, "limit": NUMBER}, LIST, False),
     "told_url": ({"page": NUMBER, "per_page": NUMBER}, OPEN, False),
 }
-"""Query parameters, schema of the response, and whether it has a `Link` header, by tool."""
+"""Query parameters, response schema, and whether there is a `Link` header, by tool."""
 
 
 def make_document() -> dict[str, Any]:
@@ -98,7 +98,7 @@ def make_document() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def start(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Any], ToolRegistry]:
-    """Start the server with a function that sends its requests."""
+    """Return a function that starts the server with a given function for sending requests."""
     folder: Path = tmp_path_factory.mktemp("cut")
     document = folder / "openapi.json"
     document.write_text(json.dumps(make_document()), encoding="utf-8")
@@ -111,7 +111,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Any], ToolRegis
 
 
 class Shop:
-    """An API with pages of `size` items, in each style."""
+    """An API with pages of `size` items, in each paging style."""
 
     def __init__(self, items: list[Any], size: int) -> None:
         self.items, self.size, self.requests = items, size, 0
@@ -292,7 +292,7 @@ class Walker:
         return structured["result"] if wrapped else structured, [it["arguments"] for it in calls]
 
     def read_list(self, arguments: dict[str, Any]) -> list[Any]:
-        """Return the items from one on, each completed."""
+        """Return all items from a call on, with truncated items completed."""
         value, calls = self.call(arguments)
         items: list[Any] = dig(value, self.place)
         deeper = [call for call in calls if len(self.tokens(call)) > len(self.place) + 1]
@@ -303,7 +303,7 @@ class Walker:
         return items + (self.read_list(onward[0]) if onward else [])
 
     def complete(self, holder: Any, at: tuple[Any, ...], call: dict[str, Any]) -> None:
-        """Append what a call returns to the part of `holder` that was cut at a place."""
+        """Append what a call returns to the part of `holder` that was truncated at a place."""
         shown, calls = self.call(call)
         where = self.tokens(call)
         found = dig(shown, tuple(0 if token.isdigit() else token for token in where[:-1]))
@@ -316,7 +316,7 @@ class Walker:
             self.complete(holder, (*at[:-1], *map(as_key, tokens[base:])), other)
 
     def read_whole(self) -> Any:
-        """Return the whole value of a result that has no pages."""
+        """Return the whole value of a result without pages."""
         shown, calls = self.call({})
         holder = {"": shown}
         for call in calls:
@@ -324,7 +324,7 @@ class Walker:
         return holder[""]
 
     def fill(self, holder: Any, call: dict[str, Any]) -> None:
-        """Add what a call returns at its place, where `holder` has nothing yet."""
+        """Insert what a call returns at its place in `holder`, which is empty there."""
         outer, name = holder, ""
         inside: list[Any] = []
         for token in self.tokens(call)[:-1]:
@@ -359,7 +359,7 @@ def dig(value: Any, place: tuple[Any, ...]) -> Any:
 
 LENGTHS = st.integers(0, 900)
 SIZES = st.lists(st.tuples(LENGTHS, st.lists(LENGTHS, max_size=4)), max_size=25)
-"""The lengths of the texts of each item."""
+"""Text lengths of each item."""
 ALPHABET = 'é€a"\n0' * 150
 
 
@@ -423,7 +423,7 @@ VALUES = st.dictionaries(
 
 
 class Length(int):
-    """Stands for a text of this length, so that a failing example is readable."""
+    """Placeholder for a text of this length, so that failing examples are readable."""
 
 
 def fill_in(value: Any) -> Any:

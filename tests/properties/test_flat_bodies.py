@@ -1,4 +1,4 @@
-"""The members of a body make the same request as the body, whatever its shape."""
+"""Properties of flat bodies: their members make the same request as the body, in every shape."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ media_types = st.sampled_from(
 
 @st.composite
 def bodies(draw: st.DrawFn) -> dict[str, Any]:
-    """Make a document whose operation has an object as its body, and parameters of equal names."""
+    """Draw a document whose operation has an object body and parameters with equal names."""
     members = draw(st.dictionaries(st.sampled_from(MEMBERS), values, min_size=1, max_size=6))
     schema: dict[str, Any] = {"type": "object", "properties": members}
     schema["required"] = draw(st.lists(st.sampled_from([*members]), unique=True, max_size=3))

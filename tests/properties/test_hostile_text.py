@@ -1,4 +1,4 @@
-"""A stranger's text is data in whatever is written, and never code."""
+"""Properties of hostile text: in all written files it is data and never code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of tools, whatever the document: legal, distinct, and independent of its order."""
+"""Properties of tool names of any document: valid, distinct, and independent of its order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of any document: nothing is lost, every file is sound, and bytes depend on the input alone."""
+"""Properties of projects: nothing is lost, files are valid, and bytes depend only on the input."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_order_of_keys_in_the_example_documents_does_not_change_the_output(
 
 
 def outcome(document: dict[str, Any], folder: Path) -> dict[str, str]:
-    """Give the text of every file, or none where the document is rejected."""
+    """Return the text of every file, or {} if the document is rejected."""
     try:
         files = project_files(document, folder, folder / "cache")
     except RejectedError:

@@ -1,4 +1,4 @@
-"""Our parser of request heads accepts nothing that llhttp (httptools) or h11 read differently.
+"""Properties of the request head parser: it accepts nothing that llhttp or h11 read differently.
 
 Where two parsers disagree on the end of a request, a proxy and the server behind it can be made to
 take a part of one request for another one (RFC 9112, section 11.2).
@@ -44,7 +44,7 @@ bytes_to_insert = st.one_of(
 
 @st.composite
 def heads(draw: st.DrawFn) -> bytes:
-    """A head with any of the fields, and up to two changes at any place."""
+    """Draw a head with any of the fields, and up to two changes at any position."""
     lines = [draw(st.sampled_from(REQUEST_LINES)), b"Host: a"]
     lines += draw(st.lists(st.sampled_from(FIELDS), max_size=4))
     head = b"\r\n".join(lines)
@@ -57,7 +57,7 @@ def heads(draw: st.DrawFn) -> bytes:
 
 @dataclass
 class Reading:
-    """What a parser made of a request: the fields of its head, its body, and whether it ended."""
+    """A request as read by a parser: the fields of its head, its body, and its completeness."""
 
     method: bytes = b""
     target: bytes = b""
@@ -132,7 +132,7 @@ def test_h11_parses_every_accepted_request_identically(head: bytes) -> None:
 
 
 def complete_message(head: bytes) -> tuple[ParsedRequest, bytes]:
-    """The head as ours is read, and the whole message that it begins."""
+    """Parse the head with our parser; return the result, and a whole message with that head."""
     try:
         parsed = parse_request(head)
     except MalformedMessageError:

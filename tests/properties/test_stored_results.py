@@ -1,4 +1,4 @@
-"""Stored results: their parts are the whole result, each part once, in each way to read them."""
+"""Properties of stored results: their parts make up the whole result, each part exactly once."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run(scenario: Scenario, **answers: Any) -> None:
 
 
 async def store(client: Client, tool: str) -> str:
-    """Return the handle of a long result."""
+    """Call a tool with a long result; return the handle of the result."""
     result = await client.call_tool(tool)
     links = [block for block in result["content"] if block["type"] == "resource_link"]
     assume(links)  # a short one is not stored
@@ -56,7 +56,7 @@ async def store(client: Client, tool: str) -> str:
 
 
 class Reader:
-    """A client that reads a value with all that is cut of it."""
+    """A client that reads a value with all of its truncated parts."""
 
     def __init__(self, client: Client, value: Any) -> None:
         self.client, self.value, self.calls = client, value, 0
@@ -68,7 +68,7 @@ class Reader:
         return value
 
     async def read(self, arguments: dict[str, Any]) -> Any:
-        """Return what a call returns, completed by the calls that it names."""
+        """Return the result of a call, completed by the calls that it names."""
         self.calls += 1
         assert self.calls < 5_000, "the calls go in a circle"
         result = await self.client.call_tool("read_result", arguments)
@@ -88,7 +88,7 @@ class Reader:
     async def complete(
         self, holder: Any, place: list[Any], following: dict[str, Any], before: dict[str, Any]
     ) -> None:
-        """Append what a call returns to the part that was cut."""
+        """Append what a call returns to the part that was truncated."""
         for token in place[:-1]:
             holder = holder[token if isinstance(holder, dict) else int(token)]
         key = place[-1] if isinstance(holder, dict) else int(place[-1])
@@ -210,7 +210,7 @@ def test_bytes_from_any_offset_go_on_to_their_end(data: bytes, times: int, offse
 
 
 def test_a_text_of_9400_characters_is_read_in_13_parts() -> None:
-    """The properties above are not empty: of 1,000 bytes, a quarter is for notes."""
+    """Checks that the properties above are not trivial: of 1,000 bytes, 250 are for notes."""
 
     async def scenario(client: Client) -> None:
         handle = find_handle(await client.call_tool("get_text"))

@@ -1,4 +1,4 @@
-"""Whatever arrives, and in whatever order: answered within the schema, to whom it belongs."""
+"""Tests of arbitrary input in any order: responses match the schema and reach their client."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ METHODS = sorted(
 
 @st.composite
 def messages(draw: st.DrawFn, revision: str) -> dict[str, Any]:
-    """Nearly a message: it was right, and then up to two parts of it became anything or went."""
+    """Draw a valid message of which up to two parts were replaced or removed."""
     method = draw(st.sampled_from(METHODS))
     meta: dict[str, Any] = {"progressToken": draw(st.sampled_from([1, "p"]))}
     if revision == MODERN:
@@ -89,7 +89,7 @@ def messages(draw: st.DrawFn, revision: str) -> dict[str, Any]:
 
 
 def parts_of(node: Any) -> Iterator[tuple[dict[str, Any], str]]:
-    """Every member of an object, at any depth."""
+    """Yield every member of an object, at any depth."""
     if isinstance(node, dict):
         for key, value in node.items():
             yield node, key
@@ -122,7 +122,7 @@ def test_almost_valid_messages_produce_valid_frames(revision: str, data: st.Data
 
 
 def finish(call: Request, outcome: object) -> None:
-    """End a call as a driver does; a result of another method is the handler's fault."""
+    """Finish a call as a driver does; a result type of another method is a handler fault."""
     call.report_progress(1)
     call.log("info", {"x": 1})
     fits = {
@@ -165,7 +165,7 @@ def test_any_initialize_opens_a_legacy_session_or_is_refused(params: Any) -> Non
 
 
 def mangled(data: bytes) -> st.SearchStrategy[bytes]:
-    """A message with a part of it replaced by anything."""
+    """Return a strategy that replaces a part of a message by arbitrary bytes."""
     return st.builds(
         lambda at, length, other: data[:at] + other + data[at + length :],
         st.integers(0, len(data)),
@@ -242,7 +242,7 @@ def test_messages_of_a_call_are_sent_on_its_own_stream(
 
 
 def said(peer: Peer, streams: dict[int, str]) -> set[int]:
-    """Whose calls something was said of; each on its own stream, with its own answer."""
+    """Return the calls that got messages, after checking the stream and the answer of each."""
     found = set()
     for outgoing in peer.outgoing():
         for frame in peer._decoded(outgoing):
@@ -259,7 +259,7 @@ def said(peer: Peer, streams: dict[int, str]) -> set[int]:
 
 
 class Hall:
-    """Several clients of one process, whose handlers end when the test says so."""
+    """Several clients of one process, whose handlers finish when the test decides."""
 
     def __init__(self, revisions: list[str]) -> None:
         self.held: dict[str, asyncio.Future[None]] = {}
@@ -289,7 +289,7 @@ class Hall:
 
 
 class Guest:
-    """A client that remembers which of its tokens each of its ids stands for."""
+    """A client that remembers the token of each of its request ids."""
 
     def __init__(self, number: int, revision: str, connection: MemoryConnection) -> None:
         self.number = number
@@ -341,7 +341,7 @@ class Guest:
         await self.send({"id": question["id"], "result": result})
 
     def read(self) -> None:
-        """Take what came; each frame must be for this guest, and say what only it can know."""
+        """Read all received frames, and check that each belongs to this client."""
         for frame in taken(self.connection):
             check_frame(self.revision, frame, "tools/call")
             if frame.get("method") == "elicitation/create":
@@ -412,7 +412,7 @@ def release(held: asyncio.Future[None]) -> None:
 
 
 async def settle(hall: Hall) -> None:
-    """Let every task go as far as it can, and every client read what came of it."""
+    """Let every task run as far as possible, and let every client read its frames."""
     for _ in range(6):
         await asyncio.sleep(0)
     for guest in hall.guests:

@@ -1,4 +1,4 @@
-"""Whatever is sent, in whatever order, from whomever: no crash, no crossing, no false frame."""
+"""Tests of arbitrary messages from any client: no crash, no mix-up, no invalid frame."""
 
 from __future__ import annotations
 

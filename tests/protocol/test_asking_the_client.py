@@ -1,4 +1,4 @@
-"""What a server asks of a client: requests on legacy, `InputRequiredResult` on 2026-07-28."""
+"""Tests of questions to the client: requests on legacy, `InputRequiredResult` on 2026-07-28."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress, logging, cancellation and disconnection of calls in flight."""
+"""Tests of progress, logging, cancellation and disconnection during a call."""
 
 from __future__ import annotations
 

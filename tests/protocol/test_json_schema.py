@@ -1,4 +1,4 @@
-"""Schemas of tools: their dialects, what they may refer to, and what validating may cost."""
+"""Tests of tool schemas: dialects, allowed references, and bounds on validation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 
 
 def pair(**dialect: str) -> dict[str, Any]:
-    """A pair in the words of draft-07, which 2020-12 has given another meaning."""
+    """Return a tuple schema in draft-07 keywords, which have another meaning in 2020-12."""
     return {**dialect, "type": "object", "properties": {"pair": {"items": [{"type": "integer"}]}}}
 
 
@@ -70,7 +70,7 @@ def test_an_unknown_dialect_is_rejected_with_a_list_of_known_dialects(
 
 
 def listed_schemas() -> list[Any]:
-    """Every schema that the example servers list."""
+    """Return every schema that the example servers list."""
     found = []
     for path in sorted(EXAMPLES.glob("*/src/*/_generated/listing.json")):
         for tool in json.loads(path.read_bytes()):

@@ -1,4 +1,4 @@
-"""The handshake of the legacy revisions, discovery of the modern one, and both on one pipe."""
+"""Tests of the legacy handshake, modern discovery, and both on one connection."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def initialize(version: object, **params: Any) -> dict[str, Any]:
 
 
 def fresh_pipe(revision: str = "2025-11-25", **changes: Any) -> Peer:
-    """A pipe on which nobody has said a word."""
+    """Return a connection on which no message was sent."""
     peer = Peer(revision, definition(**changes))
     peer.protocol.session = None
     return peer

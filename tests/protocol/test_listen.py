@@ -1,4 +1,4 @@
-"""subscriptions/listen (2026-07-28)."""
+"""Tests of subscriptions/listen (2026-07-28)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHANGES = [Change("tools"), Change("prompts"), Change("resources")]
 
 
 def listen(peer: Peer, id: Any, stream: Any = None, **notifications: Any) -> dict[str, Any]:
-    """Open a subscription and give what was acknowledged."""
+    """Open a subscription and return the acknowledged notifications."""
     message = peer.request("subscriptions/listen", id=id, notifications=notifications)
     assert peer.send(message, stream) == []
     (outgoing,) = peer.outgoing()

@@ -1,4 +1,4 @@
-"""tools/list, prompts/list, resources/list, resources/templates/list: shapes, pages, cursors."""
+"""Tests of tools/list, prompts/list, resources/list and resources/templates/list."""
 
 from __future__ import annotations
 

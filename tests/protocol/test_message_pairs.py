@@ -1,4 +1,4 @@
-"""Requests and their answers, messages and what follows, word for word in each revision."""
+"""Tests of requests and responses, and messages and reactions, word for word in each revision."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 class Talk:
-    """A client that sees each frame; each is held to the schema of its revision."""
+    """A client that checks each received frame against the schema of its revision."""
 
     def __init__(self, revision: str, *, is_open: bool = True) -> None:
         self.revision = revision
@@ -80,7 +80,7 @@ def talk(revision: str, story: Callable[[Talk], Awaitable[None]], *, is_open: bo
 
 @dataclass(frozen=True)
 class Pair:
-    """A request and its answer: `result` as it is but for the modern envelope, or an error."""
+    """A request and its response: `result` without the modern envelope, or an error."""
 
     method: str
     params: Json | None

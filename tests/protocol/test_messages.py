@@ -1,4 +1,4 @@
-"""JSON-RPC as MCP narrows it: envelopes, ids, errors, notifications, batches."""
+"""Tests of JSON-RPC as restricted by MCP: envelopes, ids, errors, notifications, batches."""
 
 from __future__ import annotations
 

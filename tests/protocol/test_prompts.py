@@ -1,4 +1,4 @@
-"""prompts/get and completion/complete."""
+"""Tests of prompts/get and completion/complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The requirements of MCP: each is checked by a test that names it, or does not apply.
+"""Tests that each MCP requirement is named by a test, or is marked as not applicable.
 
 requirements.tsv beside this file has a row for each, with its level, the revisions that have it,
 the section of the specification, the text, and a status: `tested`, or `not applicable` with the
@@ -23,7 +23,7 @@ MANIFEST = Path(__file__).with_name("requirements.tsv")
 SPECIFICATION = SHARED / "requirements.tsv"
 COUNT = 295
 OF_EXTENSIONS = ("Skills extension: ", "Tasks extension: ")
-"""Begin the sections of rows from other documents."""
+"""Prefixes of the sections of rows from other documents."""
 
 
 def rows_of(path: Path) -> dict[str, dict[str, str]]:
@@ -35,7 +35,7 @@ def rows_of(path: Path) -> dict[str, dict[str, str]]:
 
 @cache
 def naming_tests() -> dict[str, list[str]]:
-    """Return the tests that name each row, read from the source of every test there is."""
+    """Return the tests that name each row, read from the source of all tests."""
     found: dict[str, list[str]] = {}
     for path in sorted(TESTS.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -1,4 +1,4 @@
-"""resources/read, subscribe, unsubscribe, and what a template matches."""
+"""Tests of resources/read, subscribe, unsubscribe, and matching of resource templates."""
 
 from __future__ import annotations
 

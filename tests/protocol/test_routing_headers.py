@@ -1,4 +1,4 @@
-"""Agreement of HTTP headers and body on 2026-07-28, and the order in which faults are told."""
+"""Tests of HTTP headers that repeat the body on 2026-07-28, and of the order of their errors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def post(
     served: Any = ROUTED,
     **params: Any,
 ) -> tuple[int | None, int]:
-    """Post a request: the error's code (None if it was accepted) and the HTTP status."""
+    """Post a request; return the error code, or None if it was accepted, and the HTTP status."""
     protocol = ServerProtocol(served)
     pairs = (
         [(name.lower().encode(), value.encode("utf-8")) for name, value in headers.items()]
@@ -219,7 +219,7 @@ def refused(body: dict[str, Any], headers: Headers) -> int:
 
 @pytest.mark.requirement("N014", "N020", "N045", "N046", "N053")
 def test_header_errors_are_reported_in_the_order_of_the_specification() -> None:
-    """Each request has all the faults of those before it mended, and all that come after."""
+    """Each request has one fault less than the one before it, in the order of precedence."""
     body: dict[str, Any] = {"jsonrpc": "1.0", "id": 1, "method": "no/such", "params": {}}
     twice = [(b"mcp-protocol-version", b"2099-01-01"), (b"mcp-method", b"x"), (b"mcp-method", b"y")]
     assert refused(body, twice) == -32600

@@ -1,4 +1,4 @@
-"""The Skills extension: skills/list, skills/get, resources/directory/read and files of skills."""
+"""Tests of the Skills extension: skills/list, skills/get, resources/directory/read, skill files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tools/call: arguments, results, errors, content in every revision."""
+"""Tests of tools/call: arguments, results, errors, and content in every revision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RFC 6570: the examples of its sections, and matching."""
+"""Tests of URI templates: the examples of RFC 6570, and matching."""
 
 from __future__ import annotations
 

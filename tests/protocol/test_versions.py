@@ -1,4 +1,4 @@
-"""The rows of versions.py say what the schemas of MCP say."""
+"""Tests that the rows of versions.py agree with the schemas of MCP."""
 
 from __future__ import annotations
 

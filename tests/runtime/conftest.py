@@ -1,4 +1,4 @@
-"""Fixtures of the runtime: an API client that sends its requests to a fake upstream."""
+"""Fixtures of the runtime tests: an API client that sends its requests to a fake upstream."""
 
 from __future__ import annotations
 

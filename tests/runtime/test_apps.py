@@ -1,4 +1,4 @@
-"""Views of tools over the protocol: for clients that declare MCP Apps, and for no others."""
+"""Tests of tool views over the protocol, for clients that declare MCP Apps and for others."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_settings_of_a_view_cannot_end_their_element() -> None:
 
 @pytest.mark.parametrize("has_sessions", [True, False])
 def test_a_legacy_client_over_http_has_views_in_a_session_only(has_sessions: bool) -> None:
-    """Without one, nothing is kept of what the client can show."""
+    """Without a session, nothing is remembered about what the client can show."""
     params = {
         "protocolVersion": LEGACY,
         "capabilities": CAPABILITIES,
@@ -200,7 +200,7 @@ def test_a_result_is_the_same_with_and_without_a_view(
 
 
 def test_a_server_without_views_imports_nothing_of_them() -> None:
-    """Nor does one with views, until a client can show them."""
+    """A server with views does not import them either, until a client can show them."""
     program = (
         "import sys\n"
         "from mcpgen.runtime.package import ServerPackage\n"

@@ -1,4 +1,4 @@
-"""A generated server as an ASGI application: by hand, and under uvicorn beside our own server."""
+"""Tests of a generated server as an ASGI application: driven directly, and under uvicorn."""
 
 from __future__ import annotations
 
@@ -270,7 +270,7 @@ def test_http_2_responses_have_no_connection_header() -> None:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder of `small_mcp`, importable in this process."""
+    """Return the folder of `small_mcp`, importable in this process."""
     monkeypatch.syspath_prepend(str(write_package(tmp_path)))
     with importing_anew("small_mcp"):
         yield tmp_path

@@ -1,4 +1,4 @@
-"""The health check of a container, beside the servers that it may meet there."""
+"""Tests of the health check of a container, with the servers that it may meet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVERYWHERE = ["--host", "0.0.0.0", "--allow-remote"]
 
 @contextmanager
 def answering(status: int) -> Iterator[str]:
-    """Serve every GET with a status; gives the port."""
+    """Answer every GET with a status; yield the port."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -1,4 +1,4 @@
-"""Limits that the operator sets reach the parts of the server that they limit."""
+"""Tests that limits set by the operator reach the parts of the server that they limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every tool is guarded by: how many calls run at once, what of a result is shown, to whom."""
+"""Tests of limits of every tool: concurrent calls, visible members of results, and callers."""
 
 from __future__ import annotations
 

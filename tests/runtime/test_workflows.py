@@ -1,4 +1,4 @@
-"""The steps of a workflow: what each gives, what is left out, and what a failure tells."""
+"""Tests of workflow steps: their results, skipped steps, and messages of failures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mcpgen.testing.suite.virtual_time import VirtualTimeLoop
 
 
 class Calls:
-    """Stands for the context of a call: answers tools in turn, and keeps what they were given."""
+    """A fake call context that answers tools in turn, and records their arguments."""
 
     def __init__(self, *answers: object, state: dict[str, Any] | None = None) -> None:
         self.state = state or {}
@@ -285,7 +285,7 @@ def test_failed_attempts_are_not_repeated_when_a_later_step_asks_the_user() -> N
 def status_error(
     status: int, problem: dict[str, Any] | None = None, *, retry_after: float | None = None
 ) -> UpstreamStatusError:
-    """Give the error that an answer of the API becomes."""
+    """Return the error that an API response is converted to."""
     return UpstreamStatusError(
         f"answered {status}.", status=status, problem=problem, retry_after_seconds=retry_after
     )
@@ -293,7 +293,7 @@ def status_error(
 
 @contextmanager
 def virtual_time() -> Iterator[VirtualTimeLoop]:
-    """Give a loop whose waits are over at once."""
+    """Yield an event loop whose waits end at once."""
     loop = VirtualTimeLoop()
     try:
         yield loop

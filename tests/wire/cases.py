@@ -1,4 +1,4 @@
-"""The cases: a folder a clause, with a document and the calls that are made of it."""
+"""Wire cases: one folder per clause, with a document and the calls made with it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ JSON_ACCEPTED = {"Accept": "application/json"}
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request that has to arrive, byte for byte, and how it is answered."""
+    """The expected request, byte for byte, and the response to it."""
 
     sends: str  # "GET /pets?limit=3"; with a whole URL where the case is about hosts
     headers: Mapping[str, str]  # all but those that every HTTP client adds by itself
@@ -43,7 +43,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A call of a tool, and what must come of it by the section of a specification."""
+    """A call of a tool with its expected outcome, from a section of a specification."""
 
     clause: str
     name: str
@@ -81,7 +81,7 @@ class Case:
 
 
 def _bytes(value: str | Mapping[str, str]) -> bytes:
-    """Text as UTF-8; `{hex: …}` or `{base64: …}` for other bytes, `{crlf: …}` for a protocol's."""
+    """Return text as UTF-8, or decode `{hex: …}`, `{base64: …}` or `{crlf: …}` (CRLF line ends)."""
     if isinstance(value, str):
         return value.encode()
     ((kind, text),) = value.items()
@@ -104,7 +104,7 @@ def _answer(entry: Mapping[str, Any]) -> Answer:
 
 
 def all_cases() -> Iterator[Case]:
-    """Every case there is, folder by folder."""
+    """Return all cases, sorted by folder."""
     for path in sorted(FOLDER.glob("*/cases.yaml")):
         for entry in yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader):
             yield Case.from_yaml(path.parent.name, entry)

@@ -1,5 +1,7 @@
-"""A document taken through the whole pipeline to a package that answers calls, without the disk
-work that a person would want: no models, no skeleton, no formatting."""
+"""Run the whole pipeline on a document, and import the package that answers calls.
+
+Files that only a user would want are left out: no models, no skeleton, no formatting.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ OLD_FORM = ListingForm()
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """An imported package, its plan, and what was reported on the way."""
+    """An imported package, its plan, and the reported problems."""
 
     plan: ServerPlan
     problems: Problems
@@ -42,11 +44,11 @@ class Served:
     folder: Path
 
     def registry(self, environ: Mapping[str, str], send: Sender | None = None) -> ToolRegistry:
-        """The tools under these settings; over sockets unless `send` is given."""
+        """Return the tools under these settings; requests use sockets unless `send` is given."""
         return self.package.load_hot(environ, send=send)
 
     def registry_at(self, environ: Mapping[str, str], environment: Environment) -> ToolRegistry:
-        """The tools under a clock of the test's own."""
+        """Return the tools with a clock that the test controls."""
         contract = self.package.contract
         modules = [f"{self.package.name}._generated.tools.{name}" for name in contract["groups"]]
         client = ApiClient(contract, environ, environment=environment)
@@ -62,7 +64,7 @@ def serve(
     handles: bool = False,
     trusts: bool = False,
 ) -> Served:
-    """Make and import the package of a document; `folder` is empty and stays on `sys.path`.
+    """Generate and import the package of a document; `folder` is empty and stays on `sys.path`.
 
     `confirmed` are the origins that may receive credentials, beside that of the API. With
     `handles`, results that are cut are stored; with `trusts`, the document is the owner's own.

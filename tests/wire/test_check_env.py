@@ -1,4 +1,4 @@
-"""`--check-env`: which settings are missing or invalid, and which tools need them."""
+"""Tests of `--check-env`: missing and invalid settings, and the tools that need them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def operation(path: str, security: str = "", method: str = "get") -> str:
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Return what makes and imports the server of a document's operations."""
+    """Return a function that makes and imports the server of operations."""
 
     def made(*operations: str, head: str = HEAD) -> Served:
         folder = tmp_path / f"package-{next(NUMBERS)}"

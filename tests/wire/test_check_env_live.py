@@ -1,4 +1,4 @@
-"""`--check-env --live`: one harmless request, and what its outcome means."""
+"""Tests of `--check-env --live`: one harmless request, and the meaning of its outcome."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def make(tmp_path: Path) -> Make:
 
 
 def outcome(served: Served, answer: Answer, **settings: str) -> tuple[LiveOutcome, list[str]]:
-    """Return what came of the live call, and the requests that were sent."""
+    """Return the outcome of the live call, and the requests that were sent."""
     sent = []
 
     async def send(request: HttpRequest) -> HttpResponse:
@@ -176,7 +176,7 @@ class _Api(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Stay silent."""
+        """Print nothing."""
 
 
 @pytest.fixture

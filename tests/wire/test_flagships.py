@@ -1,4 +1,4 @@
-"""A call of each body kind of GitHub's, Stripe's and Twilio's own documents, as it arrives.
+"""Tests of a call of each body kind in GitHub's, Stripe's and Twilio's documents, as it arrives.
 
 The operations are cut out of the documents, with all that those refer to, and served alone.
 """
@@ -67,14 +67,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Served]:
 
 
 def mend_file(document: Any) -> None:
-    """Say, as an overlay would, that an upload is a file; the document calls it a string."""
+    """Declare a string upload as a file, as an overlay would."""
     body = document["paths"]["/v1/files"]["post"]["requestBody"]
     schema = body["content"]["multipart/form-data"]["schema"]
     schema["properties"]["file"]["format"] = "binary"
 
 
 def played(made: Served, operation: str, arguments: Any, environ: Any) -> tuple[Sent, ToolResult]:
-    """The one request that a tool sends, and its result."""
+    """Return the only request that a tool sends, and its result."""
     (tool,) = (tool.name for tool in made.plan.tools if tool.operation.key == operation)
 
     async def run() -> tuple[Sent, ToolResult]:

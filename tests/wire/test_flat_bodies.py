@@ -1,4 +1,4 @@
-"""Members of a body that are passed as arguments make the same bytes as the body does."""
+"""Tests that body members passed as arguments produce the same bytes as the body."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NEEDS_NESTED = {
     "refused-arguments: unknown in a body",
     "swagger-2.0: a body",
 }
-"""Cases with members that the document does not name, and with an empty optional body."""
+"""Cases with members that the document does not name, or with an empty optional body."""
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Served]:
-    """The package of a clause's document with flat bodies; made once."""
+    """Return the package of a clause's document with flat bodies, generated once."""
     made: dict[str, Served] = {}
 
     def of(clause: str) -> Served:

@@ -1,4 +1,4 @@
-"""Answers that are longer than a model is given: what is left of them, and what is told."""
+"""Tests of results that are longer than a model gets: the shown part, and the notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS with certificates of our own: whom the client trusts, and who it says that it is."""
+"""Tests of TLS with our own certificates: whom the client trusts, and its own identity."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Authority:
         )  # fmt: skip
 
     def issue(self, name: str) -> tuple[Path, Path]:
-        """A certificate and key for `name`, good for servers on 127.0.0.1 and for clients."""
+        """Issue a certificate and key for `name`, valid for servers on 127.0.0.1 and clients."""
         request, certificate, key, extensions = (
             self.folder / f"{self.certificate.stem}-{name}.{kind}"
             for kind in ("csr", "pem", "key", "ext")
@@ -93,7 +93,7 @@ Call = Callable[..., tuple[list[str], list[ToolResult]]]
 
 @pytest.fixture
 def call(tmp_path: Path, ours: Authority) -> Call:
-    """Call tools of a server that asks for certificates; gives who the clients said they were."""
+    """Call tools of a server that requests certificates; return the names of the clients."""
 
     def run(
         *tools: str,

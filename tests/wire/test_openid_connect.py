@@ -1,4 +1,4 @@
-"""OpenID Connect discovery: an issuer and an API of two origins, and what each is sent."""
+"""Tests of OpenID Connect discovery: what an issuer and an API of other origin are sent."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NUMBERS = itertools.count(1)
 
 @dataclass
 class Issuer(Upstream):
-    """An issuer that tells where its tokens are had; they are called token-1, token-2, …"""
+    """An issuer that publishes its token endpoint; its tokens are token-1, token-2, …"""
 
     address: str = ""
     metadata: Callable[[str], dict[str, Any]] = field(
@@ -73,7 +73,7 @@ Play = Callable[..., tuple[list[Sent], list[ToolResult]]]
 
 @pytest.fixture
 def play(tmp_path: Path) -> Play:
-    """Call tools, each at its time; gives what the API was sent, and the results."""
+    """Call tools, each at its time; return the requests to the API, and the results."""
 
     def run(issuer: Issuer, *calls: tuple[int, str]) -> tuple[list[Sent], list[ToolResult]]:
         return asyncio.run(_played(issuer, calls, tmp_path))

@@ -1,4 +1,4 @@
-"""What the generated tests of paged lists notice: each fault that a server could have there."""
+"""Tests that generated tests of paged lists detect each possible fault of a server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOOLS = ("bundle", "charges", "cursors", "deep", "files", "linked", "nexts", "of
 
 
 def failed(folder: Path, tool: str = "", fault: dict[str, Any] | None = None) -> set[str]:
-    """What fails of the pages of a server into whose contract a fault is put."""
+    """Return the ids of failing page cases after a fault is put into a server's contract."""
     made = serve(FOLDER / "pagination" / "openapi.yaml", f"paged-{next(NUMBERS)}", folder)
     for path in (made.folder / "src").rglob("_generated/tools/*.json"):
         contract = json.loads(path.read_bytes())

@@ -1,4 +1,4 @@
-"""Resources of the server itself as file arguments: read through the definition, sent as bytes."""
+"""Tests of the server's own resources as file arguments: read and sent as bytes."""
 
 from __future__ import annotations
 

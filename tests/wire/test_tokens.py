@@ -1,4 +1,4 @@
-"""OAuth 2 from the document to the wire: what the token server and the API are sent, in bytes."""
+"""Tests of OAuth 2, byte for byte: what the token server and the API are sent."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ NUMBERS = itertools.count(1)
 
 @dataclass
 class Issuer(Upstream):
-    """A token server and the API in one; the first tokens are called token-1, token-2, …"""
+    """A token server and an API in one; its first tokens are token-1, token-2, …"""
 
     grant: dict[str, Any] = field(default_factory=lambda: {"expires_in": 100})
     refusal: Answer | None = None
@@ -103,7 +103,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def play(tmp_path: Path, clock: Clock) -> Callable[..., Served]:
-    """Run what a test does with the tools, under the parts of `login` that are configured."""
+    """Run a test with the tools, under the configured parts of `login`."""
 
     def run(issuer: Issuer, act: Play, **parts: str) -> Served:
         return asyncio.run(_played(issuer, act, parts, tmp_path, clock))

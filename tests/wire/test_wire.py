@@ -1,4 +1,4 @@
-"""Each clause of the specification, judged by the bytes that arrive at the API."""
+"""Tests of each clause of the specification by the bytes that arrive at the API."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Outcome = ToolResult | InvalidArgumentsError
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Served]:
-    """The package of a clause's document; made once."""
+    """Return the package of a clause's document, generated once."""
     made: dict[str, Served] = {}
 
     def of(clause: str) -> Served:
@@ -94,7 +94,7 @@ async def call(case: Case, served: Served) -> tuple[Upstream, Outcome]:
 
 
 def comparable(sent: Sent) -> Sent:
-    """What was sent, with headers by name and the boundary of a multipart body called `B`."""
+    """Return a request with sorted headers and the multipart boundary replaced by `B`."""
     headers, body = dict(sent.headers), sent.body
     boundary = re.search("boundary=([^;]+)", headers.get("content-type", ""))
     if boundary and body is not None:
@@ -105,14 +105,14 @@ def comparable(sent: Sent) -> Sent:
 
 
 def said(outcome: Outcome) -> str:
-    """All that the caller is told in words."""
+    """Return all text that the caller gets."""
     if isinstance(outcome, InvalidArgumentsError):
         return str(outcome)
     return "\n".join(item.text for item in outcome.content if isinstance(item, Text))
 
 
 def shown(result: ToolResult) -> dict[str, Any]:
-    """A result as the cases spell it."""
+    """Return a result in the form of the cases."""
     seen: dict[str, Any] = {"is_error": result.is_error}
     content: list[Any] = []
     for item in result.content:

@@ -1,4 +1,4 @@
-"""An API that keeps the bytes it was sent and answers with bytes that were written down before."""
+"""An API that records the bytes it receives and answers with prepared bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OF_THE_CLIENT = frozenset({"host", "user-agent", "accept-encoding", "content-le
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request as it arrived: "GET /pets?limit=3", header fields in lower case, the body."""
+    """A received request: "GET /pets?limit=3", header fields in lower case, the body."""
 
     line: str
     headers: tuple[tuple[str, str], ...]
@@ -24,7 +24,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response, to be written as it stands."""
+    """A response, written unchanged."""
 
     status: int = 200
     headers: tuple[tuple[str, str], ...] = (("Content-Type", "application/json"),)
@@ -33,7 +33,7 @@ class Answer:
 
 @dataclass
 class Upstream:
-    """Answers one request after the other; the last answer stays."""
+    """An API that answers requests in turn; the last answer is repeated."""
 
     answers: Sequence[Answer] = (Answer(),)
     received: list[Sent] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Upstream:
         return self.answers[min(len(self.received), len(self.answers)) - 1]
 
     async def send(self, request: HttpRequest) -> HttpResponse:
-        """Stand in for the HTTP client, where a case is about hosts that no test may reach."""
+        """Send a request in place of the HTTP client, for cases about unreachable hosts."""
         headers = tuple((name.lower(), value) for name, value in request.headers)
         self.received.append(Sent(f"{request.method} {request.url}", headers, request.body))
         answer = self._next()
@@ -50,7 +50,7 @@ class Upstream:
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[str]:
-        """Listen on a free port of this machine, as a base URL without a path."""
+        """Listen on a free port of this machine; yield its base URL without a path."""
         conversations: set[asyncio.Task[None]] = set()
 
         def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

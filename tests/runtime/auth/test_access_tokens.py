@@ -1,4 +1,4 @@
-"""Which access tokens a server accepts, and how it refuses the others (RFC 6750, RFC 8725)."""
+"""Tests of which access tokens are accepted, and of the errors of others (RFC 6750, RFC 8725)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INVALID = 'Bearer error="invalid_token"'
 
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time by which keys of issuers age: one number, which the test changes."""
+    """Return the clock for the age of issuer keys: a list of one number that tests change."""
     time_now = [0.0]
     defaults = {"jwks_url": "", "clock": lambda: time_now[0]}
     monkeypatch.setattr(keys.IssuerKeys.__init__, "__kwdefaults__", defaults)
@@ -141,7 +141,7 @@ def test_an_unsigned_token_is_refused() -> None:
 
 
 def test_a_token_signed_with_the_public_key_as_a_secret_is_refused() -> None:
-    """Key confusion (RFC 8725, section 2.1), whatever form of the key is the secret."""
+    """Key confusion (RFC 8725, section 2.1), with each form of the key as the secret."""
 
     async def scenario(server: AuthorizedServer) -> None:
         key = server.issuer.keys[0]

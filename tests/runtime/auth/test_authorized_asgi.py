@@ -1,4 +1,4 @@
-"""Authorization under an ASGI server: the settings apply there, too."""
+"""Tests of authorization under an ASGI server, where the same settings apply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server process with authorization: what it refuses to start with, and what it serves."""
+"""Tests of a server process with authorization: startup errors, and what it serves."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_a_server_for_all_machines_takes_tokens_of_its_issuer(tmp_path: Path) ->
 
 
 async def post(port: int, token: str) -> tuple[int, str, Any]:
-    """Send a call on a connection of its own, as through a proxy that keeps the Host header."""
+    """Send a call on a new connection, as through a proxy that preserves the Host header."""
     body = json.dumps(modern("tools/call", {"name": "echo", "arguments": {"text": "hi"}})).encode()
     authorization = f"Authorization: Bearer {token}\r\n" if token else ""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -1,4 +1,4 @@
-"""Challenges, metadata and protected endpoints (MCP, "Authorization"; RFC 6750, RFC 9728)."""
+"""Tests of challenges, metadata and protected endpoints (MCP, "Authorization"; RFC 6750, 9728)."""
 
 from __future__ import annotations
 

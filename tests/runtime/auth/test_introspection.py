@@ -1,4 +1,4 @@
-"""Opaque access tokens, checked at their issuer (RFC 7662)."""
+"""Tests of opaque access tokens, which are checked at their issuer (RFC 7662)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Well-known issuers: which preset applies, and how their tokens are read."""
+"""Tests of well-known issuers: which preset applies, and how their tokens are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Static bearer tokens of a small team, from a file that is read again when it changes."""
+"""Tests of static bearer tokens from a file that is read again when it changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Access tokens that expire while a stream is open: it ends if it only listens."""
+"""Tests of access tokens that expire during a stream: a stream that only listens ends."""
 
 from __future__ import annotations
 

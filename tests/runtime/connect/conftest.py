@@ -13,7 +13,7 @@ from tests.support.connecting import generate_package
 
 @pytest.fixture(scope="session")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that has the generated package."""
+    """Return the folder that contains the generated package."""
     return generate_package(tmp_path_factory.mktemp("animals"))
 
 

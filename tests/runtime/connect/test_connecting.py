@@ -1,4 +1,4 @@
-"""Users connect accounts: what clients, browsers, the API and its authorization server observe."""
+"""Tests of users who connect accounts, observed from clients, browsers, the API and its issuer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Scenario = Callable[[World], Awaitable[None]]
 
 
 def observe(package: ServerPackage, scenario: Scenario, **options: Any) -> None:
-    """Run a scenario in a world of its own, for a bounded time."""
+    """Run a scenario in a new world, with a time limit."""
 
     async def bounded() -> None:
         async with asyncio.timeout(BOUND_SECONDS), running_world(package, **options) as world:
@@ -367,7 +367,7 @@ def test_a_user_disconnects_an_account_and_its_tokens_are_revoked(package: Serve
 def test_tokens_that_are_replaced_are_revoked_if_the_new_ones_stay_valid(
     package: ServerPackage, has_id_tokens: bool, second_account: str, is_revoked: bool
 ) -> None:
-    """This authorization server revokes all tokens of an account with one of them."""
+    """This authorization server revokes all tokens of an account together with one of them."""
 
     async def scenario(world: World) -> None:
         world.provider.has_id_tokens = has_id_tokens
@@ -485,7 +485,7 @@ def test_no_credential_reaches_a_log_a_result_or_an_error(
 
 
 class RecordingStore(MemoryStore):
-    """A store whose values the test sees and exchanges."""
+    """A store whose values a test can read and replace."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A server that is killed while a user connects: another process continues, or nothing happened."""
+"""Tests of a server killed while a user connects: another process continues, or nothing is kept."""
 
 from __future__ import annotations
 

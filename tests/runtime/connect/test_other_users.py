@@ -1,4 +1,4 @@
-"""What belongs to a user is unknown to another one, in every replica; on the wire."""
+"""Tests on the wire that nothing of a user is accessible to another user, in any replica."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 
 class Replicas:
-    """Requests to each replica."""
+    """A client that sends requests to each replica."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -45,7 +45,7 @@ class Replicas:
 
 
 async def check_session(world: World, replicas: Replicas) -> None:
-    """Use a session of Ada as Bob, and her event ids in a session of his."""
+    """Use a session of Ada as Bob, and her event ids in his session."""
     ada = await open_session(world, "ada", "2025-11-25", world.next_base())
     bob = await open_session(world, "bob", "2025-11-25", world.next_base())
     stolen = {**bob, "mcp-session-id": ada["mcp-session-id"]}
@@ -84,7 +84,7 @@ async def check_request_state(world: World) -> None:
 
 
 async def check_pages(world: World) -> None:
-    """Open links and redirects of Ada in a browser of Bob, and look for her account."""
+    """Open links and redirects of Ada in Bob's browser, and check that her account is not shown."""
     pages = world.public_url.removesuffix("/mcp")
     link = await world.ask_for_link("ada", "add_pet")
     for replica in world.replicas:
@@ -107,7 +107,7 @@ async def check_pages(world: World) -> None:
 
 
 async def check_notifications(world: World) -> None:
-    """Let Ada connect while Bob listens, who was asked to connect as well."""
+    """Let Ada connect while Bob, who was also asked to connect, listens."""
     first, second = (replica.base_url for replica in world.replicas)
     sessions = {
         user: await open_session(world, user, "2025-11-25", first) for user in ("eve", "kim")

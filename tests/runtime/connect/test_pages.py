@@ -1,4 +1,4 @@
-"""The connect pages as a browser meets them: headers, sign-in, forms, hostile text."""
+"""Tests of the connect pages in a browser: headers, sign-in, forms, hostile text."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_the_cookie_is_for_this_server_only(package: ServerPackage) -> None:
 
 
 def test_signing_in_changes_the_cookie(package: ServerPackage) -> None:
-    """Session fixation: who has set the first cookie does not have the session."""
+    """Session fixation: whoever set the first cookie must not get the session."""
 
     async def scenario(world: World) -> None:
         browser = Browser(world, "ada")

@@ -1,4 +1,4 @@
-"""Users connect accounts at servers of several processes, and at one that an ASGI server runs."""
+"""Tests of connecting accounts at servers with several processes, and under an ASGI server."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_client_is_told_at_any_replica_that_its_user_has_connected_at_another(
 
 
 async def use_an_account(world: World, user: str, change: Callable[[], Awaitable[None]]) -> None:
-    """Connect an account, call with it and revoke it; `change` is called between the steps."""
+    """Connect an account, call with it and revoke it; call `change` between the steps."""
     asked = (await world.call(user))["result"]
     ((key, elicitation),) = asked["inputRequests"].items()
     assert elicitation["params"]["mode"] == "url"
@@ -106,7 +106,7 @@ async def use_an_account(world: World, user: str, change: Callable[[], Awaitable
 
 
 async def change_nothing() -> None:
-    """All steps are at the same server."""
+    """Keep all steps on the same server."""
 
 
 @pytest.mark.parametrize("with_store", [False, True])
@@ -137,14 +137,14 @@ def test_an_asgi_server_and_one_of_its_own_share_links_and_accounts(
 
 
 class Workers:
-    """The workers of a server, which take turns."""
+    """The workers of a server, which are used in turn."""
 
     def __init__(self, world: World, pids: Sequence[int]) -> None:
         self._world = world
         self._pids = list(pids)
 
     async def change(self) -> None:
-        """Send the next requests on a connection that another worker has accepted."""
+        """Send the next requests on a connection accepted by another worker."""
         self._pids.reverse()
         _, stopped = self._pids
         await self._world.sender.aclose()

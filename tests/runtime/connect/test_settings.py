@@ -1,4 +1,4 @@
-"""A server whose users connect accounts says at start what is missing."""
+"""Tests that a server whose users connect accounts reports missing settings at startup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors of texts, and what is said of models that have none."""
+"""Tests of text vectors, and of error messages for unusable models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nearness of tools and questions, computed beside the event loop."""
+"""Tests of the similarity of tools and questions, computed outside of the event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The setting SEARCH_MODEL is checked at start, in another process than the one that serves."""
+"""Tests that the setting SEARCH_MODEL is checked at startup, in a separate process."""
 
 from __future__ import annotations
 

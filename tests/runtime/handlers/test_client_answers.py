@@ -1,4 +1,4 @@
-"""What clients answer is held to what they were asked, and they are asked what they know."""
+"""Tests that clients' answers are validated, and that clients get only supported requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A handler written once, that asks its client: by request on legacy, by result on 2026-07-28."""
+"""Tests of handlers that ask the client: by a request on legacy, by a result on 2026-07-28."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def asking() -> Features:
 
 
 class Client:
-    """Speaks either era; `answer` decides what the user, the model and the folders say."""
+    """A client of either era; `answer` returns the answers of the user, the model and the roots."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class Client:
         return await self._legacy(method, params)
 
     async def post(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """One modern request and its one response."""
+        """Send one modern request and return its response."""
         meta = {
             "io.modelcontextprotocol/protocolVersion": MODERN,
             "io.modelcontextprotocol/clientCapabilities": self.capabilities,
@@ -430,7 +430,7 @@ def test_a_handler_can_set_the_timeout_for_the_client() -> None:
 
 
 async def first_round(client: Client, **arguments: Any) -> dict[str, Any]:
-    """Ask `two_rounds` and give what a client sends for its second half."""
+    """Make the first round of `two_rounds`; return the params of the second one."""
     params = {"name": "two_rounds", "arguments": arguments}
     result = (await client.post("tools/call", params))["result"]
     answers = {"first": {"action": "accept", "content": {"name": "one"}}}

@@ -1,4 +1,4 @@
-"""Calls that come together share a task until one waits; none of them can tell."""
+"""Tests that calls which arrive together share a task until one waits, without visible effect."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Handlers:
 
 
 class Pipe:
-    """A client whose messages all come in one read."""
+    """A client whose messages all arrive in one read."""
 
     def __init__(self, *, max_in_flight: int = 100, **handlers: Handler) -> None:
         self.tools = Handlers(**handlers)
@@ -235,7 +235,7 @@ def test_a_call_is_not_run_if_the_dispatcher_closes_before_it_starts() -> None:
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_calls_leave_no_reference_cycles(fails: bool) -> None:
-    """A cycle for each call would keep its response until the next collection."""
+    """A reference cycle per call would keep its response until the next garbage collection."""
 
     async def fail() -> str:
         raise ToolError("refused")

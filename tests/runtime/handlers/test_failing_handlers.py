@@ -1,4 +1,4 @@
-"""Handlers that fail in unusual ways: each call is answered all the same, and the log says why."""
+"""Tests of handlers that fail in unusual ways: calls are answered, and the log has the reason."""
 
 from __future__ import annotations
 

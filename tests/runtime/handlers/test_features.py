@@ -1,4 +1,4 @@
-"""Tools, resources, prompts and completions written by hand, served in memory."""
+"""Tests of handwritten tools, resources, prompts and completions, served in memory."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class NoTools:
 
 
 class Client:
-    """Asks one thing after the other, as a modern client."""
+    """A modern client that sends one request after the other."""
 
     def __init__(self, features: Features) -> None:
         self.connection = MemoryConnection(

@@ -1,4 +1,4 @@
-"""What `handlers/` puts in place of generated handlers and around them, in a package on disk."""
+"""Tests of overrides: handlers in `handlers/` that replace or wrap generated ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ENVIRON = {"SHOP_KEY": "k1"}
 
 @pytest.fixture
 def handlers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder `handlers/` of a copy of the shop that can be imported."""
+    """Yield the folder `handlers/` in an importable copy of the shop."""
     source = shutil.copytree(SHOP / "src", tmp_path / "src")
     monkeypatch.syspath_prepend(source)
     with importing_anew("shop_mcp"):
@@ -44,7 +44,7 @@ def write(handlers: Path, source: str, name: str = "items.py") -> None:
 
 @pytest.fixture
 def call(handlers: Path, mock: MockUpstream) -> Callable[..., dict[str, Any]]:
-    """Call a tool of the shop in memory; what its API was sent is in `mock.requests`."""
+    """Return a function that calls a tool in memory; `mock.requests` has its API requests."""
 
     async def talk(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         package = ServerPackage.load("shop_mcp")

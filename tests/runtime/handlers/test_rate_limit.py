@@ -1,4 +1,4 @@
-"""`<PREFIX>RATE_LIMIT`: the calls of each caller, in one process or with a shared store."""
+"""Tests of `<PREFIX>RATE_LIMIT`: calls per caller, in one process or with a shared store."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FakeRequest:
 
 
 class CountingStore:
-    """A store whose counters two limiters share."""
+    """A store whose counters two rate limiters share."""
 
     def __init__(self) -> None:
         self.counters: dict[str, int] = {}

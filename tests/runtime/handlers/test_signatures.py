@@ -1,4 +1,4 @@
-"""Which functions can be tools, resources and prompts, and what clients are told of them."""
+"""Tests of signatures of tools, resources and prompts, and of what clients see of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Thing(TypedDict):
 
 
 class Opaque:
-    """No JSON Schema says what this is."""
+    """A type that no JSON Schema describes."""
 
 
 def test_an_argument_need_not_be_keyword_only() -> None:

@@ -1,4 +1,4 @@
-"""`login` and `logout` of a server over stdio, with a real authorization server and browser."""
+"""Tests of `login` and `logout` of a stdio server, with an authorization server and a browser."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from tests.support.http_server import make_app
 
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The user's state folder; there is no keyring."""
+    """Set up an empty user state folder and no keyring; return the server's part of it."""
     monkeypatch.syspath_prepend(str(PETSTORE))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr("sys.platform", "linux")
@@ -53,7 +53,7 @@ class _NoKeyring:
 
 
 class _Keyring(KeyringBackend):
-    """A keyring of this process."""
+    """A keyring in memory."""
 
     priority = 5  # type: ignore[assignment]  # a class property in `keyring`
 
@@ -72,7 +72,7 @@ class _Keyring(KeyringBackend):
 
 
 class Setup:
-    """A petstore whose scheme `bearer` is that of an authorization server."""
+    """A petstore whose scheme `bearer` uses an authorization server."""
 
     def __init__(self, server: AuthorizationServer, scheme: dict[str, Any] | None = None) -> None:
         self.server = server
@@ -91,7 +91,7 @@ class Setup:
         }
 
     async def run(self, *arguments: str, browser: Browser | None = None) -> int:
-        """Run a command as a process would, in a thread with its own loop."""
+        """Run a command as a process would, in a thread with its own event loop."""
         opener = (browser or Browser()).open
         return await asyncio.to_thread(
             run_command, self.package, arguments, self.environ, open_browser=opener

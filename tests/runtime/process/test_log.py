@@ -1,4 +1,4 @@
-"""The server's log: one bounded line for each record, and queues that never block."""
+"""Tests of the server's log: one bounded line per record, and queues that never block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory for large responses: who waits, in what order, and what ends a reservation."""
+"""Tests of the memory budget for large responses: who waits, in what order, and releases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def room(count: int) -> MemoryBudget:
 
 
 class Calls:
-    """Tasks that reserve memory and keep it until they are let go."""
+    """Tasks that reserve memory and keep it until a test releases them."""
 
     def __init__(self, budget: MemoryBudget) -> None:
         self._budget = budget

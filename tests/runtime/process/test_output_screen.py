@@ -1,4 +1,4 @@
-"""Whatever a call says to its client has readable text and no secret."""
+"""Tests that everything a call sends to its client is readable text without secrets."""
 
 from __future__ import annotations
 

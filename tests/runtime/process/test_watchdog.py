@@ -1,4 +1,4 @@
-"""A late event loop is reported, with what it was doing, and an idle one is not."""
+"""Tests that a late event loop is reported with its current work, and an idle one is not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def block_in_python() -> None:
 
 
 def block_in_c() -> None:
-    """Hold the interpreter's lock, as decoders do."""
+    """Hold the interpreter lock, as decoders do."""
     ended = time.monotonic() + 1.5
     while time.monotonic() < ended:
         sum(range(10_000_000))

@@ -1,4 +1,4 @@
-"""Long responses are worked on in turn, as memory allows."""
+"""Tests that long responses are processed in turn, as memory allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of skills: generated ones, the owner's, and what is not served."""
+"""Tests of skill files: generated ones, the owner's, and files that are not served."""
 
 from __future__ import annotations
 

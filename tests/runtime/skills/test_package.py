@@ -1,4 +1,4 @@
-"""A generated package with skills, as clients of each revision see it."""
+"""Tests of a generated package with skills, as clients of each revision see it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXTENSION = "io.modelcontextprotocol/skills"
 
 @pytest.fixture
 def package_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy of the petstore's package, which can be imported."""
+    """Return the folder of an importable copy of the petstore's package."""
     source = EXAMPLES / "petstore-mcp" / "src" / "petstore_mcp"
     shutil.copytree(source, tmp_path / "petstore_mcp")
     monkeypatch.syspath_prepend(tmp_path)

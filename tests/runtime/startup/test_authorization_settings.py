@@ -1,4 +1,4 @@
-"""Invalid and inconsistent settings of authorization are reported by the name of the setting."""
+"""Tests that invalid and inconsistent authorization settings are reported by their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of callers' credentials at the start, and for `--check-env`."""
+"""Tests of checks of callers' credentials at startup, and for `--check-env`."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_tools_whose_callers_cannot_bring_the_credential_are_reported(
 
 
 def test_a_tool_with_another_way_is_not_blocked() -> None:
-    """`get_user` takes either credential."""
+    """`get_user` accepts either credential."""
     report = report_of(HEADER, {}, is_http=False)
     assert "get_user" not in report.obstacles[0].tools
 

@@ -1,4 +1,4 @@
-"""Values of command-line options: what is accepted, and that everything else is rejected."""
+"""Tests of values of command-line options: which are accepted and which are rejected."""
 
 from __future__ import annotations
 

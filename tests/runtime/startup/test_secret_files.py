@@ -1,4 +1,4 @@
-"""Secrets from files: `<SETTING>_FILE`, as containers mount them."""
+"""Tests of secrets from files: `<SETTING>_FILE`, as containers mount them."""
 
 from __future__ import annotations
 

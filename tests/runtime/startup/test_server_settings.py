@@ -1,4 +1,4 @@
-"""The table of settings: every row is checked at start, and reported by name without its value."""
+"""Tests of the settings table: every row is checked, and errors name the setting, not its value."""
 
 from __future__ import annotations
 

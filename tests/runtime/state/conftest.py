@@ -16,7 +16,7 @@ BACKENDS = ("memory", "sqlite", pytest.param("redis", marks=pytest.mark.slow))
 
 @pytest.fixture(params=BACKENDS)
 def state_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A URL of an empty store."""
+    """Return the URL of an empty store."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'state.db'}"
     if request.param == "redis":
@@ -28,14 +28,14 @@ def state_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """A server that tests neither stop nor freeze."""
+    """Run a Redis server that tests neither stop nor freeze."""
     with RedisServer(tmp_path_factory.mktemp("redis")) as server:
         yield server
 
 
 @pytest.fixture
 def open_another(state_url: str) -> Callable[[], Store]:
-    """Opens the store again, as another replica does; the one in memory is opened once."""
+    """Return a function that opens the store again, as a replica; in memory, it is the same."""
     stores: list[Store] = []
 
     def open_it() -> Store:

@@ -1,4 +1,4 @@
-"""Keys of the operator: the first encrypts, each decrypts, for one purpose and binding only."""
+"""Tests of operator keys: the first encrypts, all decrypt, for one purpose and binding only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds of the store in memory."""
+"""Tests of the bounds of the store in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store of the setting STATE_URL: which one it is, and what is wrong with its URL."""
+"""Tests of the setting STATE_URL: which store it selects, and errors in its URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store in Valkey or Redis while its server is stopped, frozen, full, or refuses it."""
+"""Tests of the Valkey or Redis store while its server is stopped, frozen, full or refusing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Scenario = Callable[[RedisStore], Coroutine[Any, Any, None]]
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[RedisServer]:
-    """A server that the test may end."""
+    """Run a Redis server that tests may stop."""
     with RedisServer(tmp_path) as running:
         yield running
 
@@ -61,7 +61,7 @@ async def read_all(store: RedisStore, received: list[bytes]) -> None:
 
 
 async def subscribe(store: RedisStore, received: list[bytes]) -> asyncio.Task[None]:
-    """Start to receive; return once messages arrive."""
+    """Subscribe; return once messages arrive."""
     task = asyncio.create_task(read_all(store, received))
     while not received:
         await store.publish("all", b"hello")

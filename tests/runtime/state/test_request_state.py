@@ -1,4 +1,4 @@
-"""`requestState`: what is sealed can be opened by us, for this call, once, in time."""
+"""Tests of `requestState`: it opens only at its servers, for its call, once, and in time."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_each_process_without_a_key_ring_has_its_own_key() -> None:
 
 
 class UnavailableStore(MemoryStore):
-    """A store that does not answer while `is_down`."""
+    """A store that does not answer while `is_down` is set."""
 
     is_down = True
 

@@ -1,4 +1,4 @@
-"""Sessions in a store: changes of several replicas, and bounds."""
+"""Tests of sessions in a store: changes by several replicas, and bounds."""
 
 from __future__ import annotations
 

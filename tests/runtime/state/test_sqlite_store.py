@@ -1,4 +1,4 @@
-"""The file of the store in SQLite: who can read it, what is wrong with it, and how large it is."""
+"""Tests of the file of the SQLite store: permissions, damage, and size."""
 
 from __future__ import annotations
 

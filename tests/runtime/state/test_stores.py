@@ -1,4 +1,4 @@
-"""The behaviour that every backend of the store has."""
+"""Tests of the behavior that all backends of the store share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RunWith = Callable[[Callable[..., Coroutine[Any, Any, None]]], None]
 
 @pytest.fixture
 def run_with(open_another: OpenStore) -> RunWith:
-    """Runs a scenario with as many connections to one store as it has parameters."""
+    """Return a function that runs a scenario with a connection to the store per parameter."""
 
     def run(scenario: Callable[..., Coroutine[Any, Any, None]]) -> None:
         async def scene() -> None:
@@ -38,7 +38,7 @@ def run_with(open_another: OpenStore) -> RunWith:
 
 
 async def wait_until(condition: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until a condition is true; `PATIENCE_SECONDS` bound the whole test."""
+    """Wait until a condition is true; `PATIENCE_SECONDS` bounds the whole test."""
     while not await condition():  # noqa: ASYNC110  (of another process, or of time)
         await asyncio.sleep(0.005)
 
@@ -49,7 +49,7 @@ async def append(store: Store, value: bytes, **bounds: Any) -> int:
 
 
 class Subscriber:
-    """Collects what a subscription yields, and is ready once a first message has arrived."""
+    """Collector of what a subscription yields, ready once a first message has arrived."""
 
     def __init__(self, store: Store, *channels: str) -> None:
         self.received: list[tuple[str, bytes]] = []

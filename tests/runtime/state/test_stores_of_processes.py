@@ -1,4 +1,4 @@
-"""Atomicity of the stores that several processes share."""
+"""Tests of the atomicity of stores that several processes share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored results of several callers over HTTP: nobody reads those of another."""
+"""Tests of stored results of several callers over HTTP: no caller reads those of another."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(coroutine: Coroutine[Any, Any, None]) -> None:
 
 @asynccontextmanager
 async def serve_over_http(shop: Shop) -> AsyncIterator[str]:
-    """Serve on a free port; the token `for-ann` is that of the principal `ann`."""
+    """Serve on a free port; the token `for-ann` belongs to the principal `ann`."""
     app = make_app(serve_shop().package, shop.dispatcher)
     answer = app.answer
 
@@ -55,7 +55,7 @@ async def serve_over_http(shop: Shop) -> AsyncIterator[str]:
 
 
 async def refuse(client: Client, handle: str) -> tuple[str, str]:
-    """Return what a caller is told who may not read a result, by the tool and by the resource."""
+    """Return the errors, of tool and resource, for a caller who may not read a result."""
     result = await client.call_tool("read_result", {"handle": handle, "pointer": ""})
     assert result["isError"]
     with pytest.raises(RpcError) as raised:

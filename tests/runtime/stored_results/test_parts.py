@@ -1,4 +1,4 @@
-"""The calls that read on in a stored result."""
+"""Tests of the calls that continue reading a stored result."""
 
 from __future__ import annotations
 

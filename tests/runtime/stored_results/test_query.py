@@ -1,4 +1,4 @@
-"""JMESPath expressions: what they select, and bounds on their work."""
+"""Tests of JMESPath expressions: what they select, and bounds on their work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VALUE: dict[str, Any] = {
     "odd name": {"0": [1, 2, 3]},
 }
 GROWS = "|".join(["[@,@]"] * 120)
-"""Its value has few objects, and 2 to the power of 120 values as text."""
+"""Its value has few objects, and 2^120 values as text."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Long results: their head, link and summary, and the calls and resources that read the rest."""
+"""Tests of long results: their head, link and summary, and the calls and resources for the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summaries of the shape of results."""
+"""Tests of summaries of the shape of results."""
 
 from __future__ import annotations
 

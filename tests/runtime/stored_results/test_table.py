@@ -1,4 +1,4 @@
-"""The table of stored results: its bounds, expiry, and several processes."""
+"""Tests of the table of stored results: bounds, expiry, and several processes."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tests.support.redis_server import RedisServer
 
 
 class SharedStores:
-    """Opens one store again and again, as each process does."""
+    """A store that is opened repeatedly, as by each of several processes."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -32,7 +32,7 @@ class SharedStores:
 
 @pytest.fixture(params=["sqlite", pytest.param("redis", marks=pytest.mark.slow)])
 def stores(request: pytest.FixtureRequest, tmp_path: Path) -> SharedStores:
-    """An empty store that processes share."""
+    """Return an empty store that processes share."""
     if request.param == "sqlite":
         return SharedStores(f"sqlite:///{tmp_path / 'tasks.db'}")
     server: RedisServer = request.getfixturevalue("redis_server")

@@ -1,4 +1,4 @@
-"""A short run of `tests/benchmarks/tasks.py`: tasks that have ended leave nothing in memory."""
+"""Tests that ended tasks leave nothing in memory: a short run of `tests/benchmarks/tasks.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks: their states, their bounds, who may see them, and what outlives a process."""
+"""Tests of tasks: states, bounds, access, and persistence beyond the process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ACCEPTED = {"action": "accept", "content": {"name": "Ada"}}
 
 
 class Gates:
-    """Tools that wait for the test."""
+    """Tools that wait until the test continues them."""
 
     def __init__(self) -> None:
         self.open = asyncio.Event()

@@ -1,4 +1,4 @@
-"""The table of attributes, and a check of everything that a collector received against it."""
+"""The table of attributes, and checks of the data that a collector received against it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KINDS = {2: "server span", 3: "client span"}
 
 
 class Row(NamedTuple):
-    """What the conventions say of one attribute in one place."""
+    """What the conventions state about one attribute in one place."""
 
     level: str
     type: str

@@ -33,7 +33,7 @@ def receiver() -> Iterator[OtlpReceiver]:
 def make_observer(
     receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[MakeObserver]:
-    """Make observers with all signals; `environ` adds variables."""
+    """Yield a function that makes observers with all signals; `environ` adds variables."""
     made: list[RequestObserver] = []
 
     def make(environ: dict[str, str] | None = None, **more: Any) -> RequestObserver:

@@ -1,4 +1,4 @@
-"""The audit file: what it has of a call, and what happens while it cannot be written."""
+"""Tests of the audit file: its records of calls, and behavior while it cannot be written."""
 
 from __future__ import annotations
 

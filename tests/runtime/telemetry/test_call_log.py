@@ -1,4 +1,4 @@
-"""The line of the log for each call, as text and as JSON."""
+"""Tests of the log line of each call, as text and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Histograms of durations, which are aggregated many at a time."""
+"""Tests of duration histograms, which aggregate many values at a time."""
 
 from __future__ import annotations
 

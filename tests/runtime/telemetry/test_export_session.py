@@ -1,4 +1,4 @@
-"""What the exporter of spans reads from the environment, and how often."""
+"""Tests of the variables that the span exporter reads, and how often it reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telemetry and health over HTTP: links, sessions and addresses."""
+"""Tests of telemetry and health over HTTP: links, sessions and addresses."""
 
 from __future__ import annotations
 

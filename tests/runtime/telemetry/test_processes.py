@@ -1,4 +1,4 @@
-"""Servers in processes of their own: what is imported, exported and written at their end."""
+"""Tests of telemetry in server processes: imports, exports, and output at shutdown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ main()
 
 
 def converse(folder: Path, script: str = REPORTING) -> str:
-    """Start a server, list its tools, call two of them, and end it; return its stderr."""
+    """Start a server, list its tools, call two of them, and stop it; return its stderr."""
     with StdioProcess(folder, python=("-c", script)) as server:
         server.ask(initialize())
         assert "result" in server.ask({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})

@@ -1,4 +1,4 @@
-"""Spans and measurements of MCP requests of all methods and revisions, at a collector."""
+"""Tests of spans and metrics of MCP requests, for all methods and revisions, at a collector."""
 
 from __future__ import annotations
 

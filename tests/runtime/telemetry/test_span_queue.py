@@ -1,4 +1,4 @@
-"""The queue of spans between calls and the exporter, and what the exporter's library must have."""
+"""Tests of the queue between calls and the span exporter, and of the exporter library's API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECONDS = 30.0  # a bound on every wait
 
 
 class Collected:
-    """Batches that a queue exported, the first of them only once `release` is set."""
+    """Batches that a queue exported; the first one waits until `release` is set."""
 
     def __init__(self) -> None:
         self.batches: list[list[bytes]] = []

@@ -1,4 +1,4 @@
-"""Identifiers of spans, and the decision of `traceidratio`."""
+"""Tests of span identifiers, and of the decision of `traceidratio`."""
 
 from __future__ import annotations
 

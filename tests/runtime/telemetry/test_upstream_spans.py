@@ -1,4 +1,4 @@
-"""Spans, measurements and trace context of the requests that a call sends to the API."""
+"""Tests of spans, metrics and trace context of the requests that a call sends to the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members that a caller selects from a result, and places from which it goes on."""
+"""Tests of members that a caller selects from a result, and of positions to continue from."""
 
 from __future__ import annotations
 

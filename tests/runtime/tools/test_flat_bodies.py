@@ -1,4 +1,4 @@
-"""Calls of tools whose body is flat, and hints for arguments inside or outside of the body."""
+"""Tests of tools with flat bodies, and of hints for arguments inside or outside of the body."""
 
 from __future__ import annotations
 

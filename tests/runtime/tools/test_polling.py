@@ -1,4 +1,4 @@
-"""Asking again, with a clock that only the test moves."""
+"""Tests of polling, with a clock that only the test moves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mcpgen.runtime.upstream.client import Environment
 
 
 class Waiting:
-    """A context, an API that answers in turn, and the time that passes while it is waited on."""
+    """A call context with an API that answers in turn, and a clock for the waits between."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)

@@ -1,4 +1,4 @@
-"""The part of a result that a contract keeps."""
+"""Tests of the part of a result that a contract keeps."""
 
 from __future__ import annotations
 

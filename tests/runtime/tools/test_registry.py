@@ -1,4 +1,4 @@
-"""Contracts, handlers and calls: from arguments to a `ToolResult`."""
+"""Tests of contracts, handlers and calls: from arguments to a `ToolResult`."""
 
 from __future__ import annotations
 

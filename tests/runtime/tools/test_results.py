@@ -1,4 +1,4 @@
-"""Results that are too long, hold what nobody sees, or depart from their schema."""
+"""Tests of results that are too long, contain invisible text, or violate their schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sketches of results, in place of output schemas."""
+"""Tests of sketches of results, which replace output schemas."""
 
 from __future__ import annotations
 

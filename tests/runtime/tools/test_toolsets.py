@@ -1,4 +1,4 @@
-"""Toolsets are found however their names are written, and a slip is told."""
+"""Tests that toolsets are found in every spelling, and that unknown names are reported."""
 
 from __future__ import annotations
 

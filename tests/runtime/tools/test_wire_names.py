@@ -1,4 +1,4 @@
-"""Members of arguments get the names back that the API has for them, and no others do."""
+"""Tests that members of arguments get their wire names back, and other members do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages from bytes: what is refused, and that the fast decoder refuses the same."""
+"""Tests of decoding messages: what is rejected, and that the fast decoder rejects the same."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ values: st.SearchStrategy[Any] = st.recursive(
 
 
 def spelled(value: Any, escapes: bool) -> str:
-    """JSON of a value in which a list of pairs is an object, whatever its names are."""
+    """Return the JSON of a value in which lists of pairs are objects, with any names."""
     if isinstance(value, list) and value and all(isinstance(it, tuple) for it in value):
         members = (f"{spelled(name, escapes)}:{spelled(it, escapes)}" for name, it in value)
         return "{" + ",".join(members) + "}"

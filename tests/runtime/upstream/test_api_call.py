@@ -1,4 +1,4 @@
-"""Which requests one call sends: attempts, idempotency keys, and limits for each origin."""
+"""Tests of the requests of one call: attempts, idempotency keys, and limits per origin."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def call(client: ApiClient, contract: RequestRules, **values: Any) -> Any:
 
 
 def keys(requests: list[HttpRequest]) -> list[str]:
-    """The idempotency keys of requests, each of which has at most one."""
+    """Return the idempotency keys of requests, each of which has at most one."""
     found = [[text for name, text in each.headers if name == KEY] for each in requests]
     assert all(len(texts) <= 1 for texts in found)
     return [texts[0] for texts in found if texts]
@@ -81,7 +81,7 @@ ENVIRON = {"PETSTORE_LOGIN_CLIENT_ID": "me", "PETSTORE_LOGIN_CLIENT_SECRET": "hi
 
 
 class SecuredApi:
-    """An API with an authorization server, which answer by host."""
+    """An API with an authorization server, told apart by host."""
 
     def __init__(self, *outcomes: HttpResponse, token: HttpResponse = TOKENS) -> None:
         self.outcomes = list(outcomes)

@@ -1,4 +1,4 @@
-"""One request from a handler's values to the bytes that leave, and back to a value."""
+"""Tests of one request, from a handler's values to the bytes sent, and back to a value."""
 
 from __future__ import annotations
 
@@ -552,7 +552,7 @@ def test_a_request_outside_of_the_base_url_is_not_sent(base_url, path) -> None:
     ],
 )
 def test_requests_leave_no_reference_cycles(make_client, upstream, get_rules, run, outcome) -> None:
-    """A cycle for each request would keep its response until the next collection."""
+    """A reference cycle per request would keep its response until the next collection."""
     upstream.outcomes = (outcome,)
     request = make_client().bind("list_pets", get_rules).request
 

@@ -1,4 +1,4 @@
-"""An internal API whose operations have servers of their own, with `<PREFIX>ALLOW_PRIVATE=1`."""
+"""Tests of an internal API with servers per operation and `<PREFIX>ALLOW_PRIVATE=1`."""
 
 from __future__ import annotations
 

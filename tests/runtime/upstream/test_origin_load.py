@@ -1,4 +1,4 @@
-"""Backing off from an API that is busy or broken."""
+"""Tests of backing off from an API that is busy or broken."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_the_rejection_states_when_to_retry(breaker: CircuitBreaker) -> None:
 
 
 class Crowd:
-    """Requests of several callers at one limit; each ends when the test releases it."""
+    """Requests of several callers to one limit; each ends when the test releases it."""
 
     def __init__(self, limit: ConcurrencyLimit) -> None:
         self.limit = limit
@@ -147,7 +147,7 @@ class Crowd:
         self._gates: dict[str, asyncio.Event] = {}
 
     async def arrive(self, *names: str) -> None:
-        """Send one request each; "a3" is a request of the caller "a"."""
+        """Send one request per name; "a3" is a request of the caller "a"."""
         for name in names:
             self._gates[name] = asyncio.Event()
             self.tasks.append(asyncio.create_task(self._request(name), name=name))

@@ -1,4 +1,4 @@
-"""When a request is repeated, and after how long; decided without a clock of its own."""
+"""Tests of when and after how long a request is repeated, without a clock."""
 
 from __future__ import annotations
 

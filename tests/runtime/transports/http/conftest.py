@@ -1,4 +1,4 @@
-"""Runs the tests of `Client` over connections of our own server, and over ASGI."""
+"""Run the tests of `Client` over connections of our own server, and over ASGI."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(autouse=True)
 def transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have `Client` send its requests over ASGI, if the parameter says so."""
+    """Let `Client` send its requests over ASGI, if the parameter says so."""
     if getattr(request, "param", "http") == "asgi":
         monkeypatch.setattr(Client, "make_exchange", AsgiExchange)

@@ -1,4 +1,4 @@
-"""Credentials of callers on the wire: each request of the API carries those of its own caller."""
+"""Tests on the wire that each API request carries the credentials of its own caller."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def run(coroutine: Coroutine[Any, Any, None], seconds: float = 120.0) -> None:
 
 
 def headers_of(user: str) -> dict[str, str]:
-    """What the client of a user sends: a key of the API, and a token for this server."""
+    """Return the headers of a user's client: a key of the API, and a token for this server."""
     return {KEY_HEADER: f"key-of-{user}", "Authorization": f"Bearer token-for-{user}", **FOREIGN}
 
 
@@ -68,7 +68,7 @@ def text_of(result: dict[str, Any]) -> str:
 
 
 def check_api_requests(server: CallersServer, users: list[str]) -> None:
-    """Check that each request of the API has the credential of the user in its path, alone."""
+    """Check that each API request has only the credential of the user in its path."""
     for path, headers in server.api.requests:
         user = path.rpartition("/")[2]
         if user.isdecimal():

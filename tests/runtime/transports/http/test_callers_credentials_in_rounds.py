@@ -1,4 +1,4 @@
-"""Each request that a call causes has the credential of its MCP request: pages, polls, rounds."""
+"""Tests that each request of a call has its caller's credential: pages, polls, rounds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMS = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": 
 
 
 class Api:
-    """An API that answers with these bodies; the last one stays."""
+    """An API that answers with these bodies; the last one is repeated."""
 
     def __init__(self, *bodies: Any) -> None:
         self.bodies = bodies
@@ -109,7 +109,7 @@ def test_each_step_of_a_workflow_has_the_credential(run: Callable[..., None]) ->
 def test_the_round_that_sends_the_request_decides_on_the_credential(
     run: Callable[..., None],
 ) -> None:
-    """A client of 2026-07-28 calls again with the user's answer, and with its header."""
+    """A client of 2026-07-28 calls again, with the user's answer and with its header."""
     api = Api({})
 
     async def scenario(client: Client) -> None:
@@ -143,7 +143,7 @@ def test_the_round_that_sends_the_request_decides_on_the_credential(
 def test_a_question_to_a_legacy_client_does_not_change_the_credential(
     run: Callable[..., None],
 ) -> None:
-    """The answer is another HTTP request, whose header is not that of the call."""
+    """The answer arrives in another HTTP request, without the header of the call."""
     api = Api({})
 
     async def scenario(client: Client) -> None:

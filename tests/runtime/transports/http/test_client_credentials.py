@@ -1,4 +1,4 @@
-"""What a client sends to be let in stays here: the API gets the server's own credentials alone."""
+"""Tests that clients' credentials for the server are not sent to the API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stranger can cost the server is bounded, and leaving loses nothing."""
+"""Tests that the cost of an unknown client is bounded, and that disconnects lose nothing."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_client_that_disconnects_during_its_body_makes_no_call() -> None:
 
 
 def test_the_body_of_a_lost_connection_is_released_at_once() -> None:
-    """The exchange itself may be part of a cycle, which stays until the collector runs."""
+    """The exchange itself may be in a reference cycle, which stays until the collector runs."""
 
     async def scenario(served: Served) -> None:
         part = b" " * 1_000_000
@@ -81,7 +81,7 @@ def test_the_body_of_a_lost_connection_is_released_at_once() -> None:
 
 
 def held_by(owner: object) -> int:
-    """Return how many bytes of input an object holds itself."""
+    """Return how many bytes of input an object refers to directly."""
     held = gc.get_referents(owner)
     return sum(len(it) for it in held if isinstance(it, bytes | bytearray))
 

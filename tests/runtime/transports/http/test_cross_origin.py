@@ -1,4 +1,4 @@
-"""Pages of an allowed origin use the server from a browser, and no others (CORS of Fetch)."""
+"""Tests that only pages of allowed origins use the server from a browser (CORS of Fetch)."""
 
 from __future__ import annotations
 

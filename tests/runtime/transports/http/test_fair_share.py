@@ -1,4 +1,4 @@
-"""Limits that all clients share: none of them can use one up, and none has one of its own."""
+"""Tests of limits shared by all clients: no client can exhaust one."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_stored_events_are_bounded_over_all_sessions() -> None:
 
 
 def from_address(client: Client, address: str) -> Client:
-    """Have the application see this address for all that a client sends."""
+    """Let the application see this address for everything that a client sends."""
     client.address = address
     return client
 

@@ -1,4 +1,4 @@
-"""Which Host and Origin reach the server: DNS rebinding and foreign pages are kept out."""
+"""Tests of the Host and Origin checks, which reject DNS rebinding and pages of other sites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Heads that repeat lines of the latest one: nobody can tell but by the time it takes."""
+"""Tests of heads that repeat lines of the latest one: the result differs in nothing but time."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ REQUESTS = [
 
 
 class Transport(asyncio.Transport):
-    """Keeps what was written."""
+    """A transport that records what was written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Transport(asyncio.Transport):
 
 
 class Client:
-    """A connection, without a socket: its pieces are not put together on the way."""
+    """A connection without a socket, so that pieces of data are not joined on the way."""
 
     def __init__(self, server: HttpServer) -> None:
         server._tend_connections()
@@ -78,7 +78,7 @@ class Client:
         self.connection.data_received(data)
 
     async def answered(self, count: int) -> bytes:
-        """All that was answered by the `count`th response, but for the time of day."""
+        """Return all output up to the `count`th response, without `date` fields."""
         transport = self.transport
         await until(lambda: transport.written.count(b"HTTP/1.1 ") >= count)
         return re.sub(rb"date: [^\r]*\r\n", b"", transport.written)
@@ -95,7 +95,7 @@ async def answer_alone(request: bytes) -> bytes:
 
 
 async def warm_client() -> Client:
-    """A client whose ordinary head is known, and that has three answers."""
+    """Return a client whose ordinary head is known, and which got three responses."""
     client = Client(new_server())
     for count in (1, 2, 3):
         client.send(ORDINARY)

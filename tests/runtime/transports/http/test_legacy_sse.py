@@ -1,4 +1,4 @@
-"""HTTP+SSE of 2024-11-05: two endpoints, one stream."""
+"""Tests of HTTP+SSE of 2024-11-05: two endpoints, one stream."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
 async def connect(served: Served) -> tuple[Exchange, str]:
-    """Open a stream; gives it, and the query of the endpoint that feeds it."""
+    """Open a stream; return it, and the query of its endpoint for messages."""
     stream = served.client.send("GET", path="/sse", headers={"accept": "text/event-stream"})
     event = (await stream.until_events(1)).events[0]
     path, _, query = event["data"].partition("?")

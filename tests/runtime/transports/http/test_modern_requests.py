@@ -1,4 +1,4 @@
-"""Streamable HTTP of 2026-07-28: every POST is complete in itself."""
+"""Tests of Streamable HTTP of 2026-07-28: every POST is complete in itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two replicas in processes of their own, with Valkey or Redis, behind a round-robin balancer."""
+"""Tests of two replica processes with Valkey or Redis, behind a round-robin balancer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ pytestmark = [
 
 @dataclass
 class Cluster:
-    """Everything that a test may want to move."""
+    """The processes of a test: store, replicas and balancer."""
 
     folder: Path
     redis: RedisServer

@@ -1,4 +1,4 @@
-"""The strict parser of requests: what it accepts, and how it delimits the body."""
+"""Tests of the strict parser of requests: what it accepts, and how it delimits the body."""
 
 from __future__ import annotations
 

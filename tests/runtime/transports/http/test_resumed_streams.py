@@ -1,4 +1,4 @@
-"""Resuming a stream by Last-Event-ID, and SSE polling of 2025-11-25."""
+"""Tests of resuming a stream by Last-Event-ID, and of SSE polling of 2025-11-25."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def test_resuming_the_stream_of_a_cancelled_call_ends_it() -> None:
 
 
 class SlowStore(MemorySessions):
-    """A store that is asked over a network: `meanwhile` other things happen."""
+    """A store that behaves like one on a network: `meanwhile` runs during each operation."""
 
     meanwhile: Callable[[], None]
 

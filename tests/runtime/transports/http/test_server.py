@@ -1,4 +1,4 @@
-"""The HTTP server on real sockets: slow clients, too many of them, and leaving."""
+"""Tests of the HTTP server on real sockets: slow clients, too many clients, shutdown."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def http(body: bytes = ECHO, *, target: str = "/mcp", name: str = "echo", **more
 
 
 class Wire:
-    """A client's end of a TCP connection."""
+    """The client end of a TCP connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -59,7 +59,7 @@ class Wire:
         self._writer.write(data)
 
     async def response(self) -> tuple[int, dict[str, str], bytes]:
-        """Read one response that has a length."""
+        """Read one response with a length."""
         head = await asyncio.wait_for(self._reader.readuntil(b"\r\n\r\n"), BOUND_SECONDS)
         first, *lines = head.decode().strip().split("\r\n")
         headers = {name.lower(): value for name, _, value in (it.partition(": ") for it in lines)}
@@ -85,7 +85,7 @@ class Wire:
 
 
 class Wires:
-    """The connections that a test opens to a port, closed at its end."""
+    """The connections that a test opens to a port, closed at the end."""
 
     def __init__(self, port: int, tls: ssl.SSLContext | None = None) -> None:
         self._port = port
@@ -108,7 +108,7 @@ class Wires:
 
 
 class Server:
-    """A server on a port of its own, whose clock the test moves."""
+    """A server on its own port, whose clock the test moves."""
 
     def __init__(self, served: Served, server: HttpServer, clock: Clock, wires: Wires) -> None:
         self.served = served
@@ -117,25 +117,25 @@ class Server:
         self.connect = wires.connect
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass as the housekeeping sees it: it looks before and after."""
+        """Advance the clock, and run the housekeeping before and after."""
         self.http._tend_connections()
         self.clock.now += seconds
         self.http._tend_connections()
 
     async def accepted(self, count: int) -> None:
-        """Wait until the server knows of as many connections."""
+        """Wait until the server has accepted this many connections."""
         await until(lambda: len(self.http._connections) == count)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run each test of `on_server` over HTTP and over HTTPS: their behavior is the same."""
+    """Run each test of `on_server` over HTTP and over HTTPS, since both must behave the same."""
     if "on_server" in metafunc.function.__code__.co_names:
         metafunc.parametrize("tls", ["http", "https"], indirect=True)
 
 
 @pytest.fixture(autouse=True)
 def tls(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
-    """Have `on_server` serve HTTPS, if the parameter says so."""
+    """Let `on_server` serve HTTPS, if the parameter says so."""
     if getattr(request, "param", "http") == "https":
         certificate, key = shared_key_pair().write(tmp_path)
         _tls["certificate"] = Certificate(str(certificate), str(key))
@@ -538,7 +538,7 @@ pytest_signals = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
 @pytest.fixture
 def process(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A server in a process of its own, as a generated package starts it."""
+    """Run a server process as a generated package starts it."""
     folder = write_package(tmp_path)
     paths = [str(folder), str(REPOSITORY)]
     started = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The server card and the AI catalog over HTTP: SEP-2127 (draft), docs/discovery.md."""
+"""Tests of the server card and the AI catalog: SEP-2127 (draft), docs/discovery.md."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def cors_of(headers: dict[str, str]) -> dict[str, str]:
 def serve(
     folder: Path, *options: str, settings: Mapping[str, str] | None = None
 ) -> AbstractContextManager[int]:
-    """Serve the package over HTTP; the context is its port."""
+    """Serve the package over HTTP; yield the port."""
     command = ("small_mcp", "--http", "--port", "0", *options)
     return serving(folder, command, r"is served at http://127\.0\.0\.1:(\d+)", settings)
 

@@ -1,4 +1,4 @@
-"""Streamable HTTP of 2025-03-26 to 2025-11-25: sessions, and what their clients may send."""
+"""Tests of Streamable HTTP of 2025-03-26 to 2025-11-25: sessions and their messages."""
 
 from __future__ import annotations
 

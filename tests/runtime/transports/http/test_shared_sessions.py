@@ -1,4 +1,4 @@
-"""Two replicas that share a store: each request of a session may reach either of them."""
+"""Tests of two replicas with a shared store: requests of a session may reach either of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS of the HTTP server: its certificate, slow and foreign clients, reloading."""
+"""Tests of TLS of the HTTP server: its certificate, slow and non-TLS clients, reloading."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 class Server:
-    """A server of HTTPS whose certificate is in `folder`, and whose clock the test moves."""
+    """An HTTPS server whose certificate is in `folder`, and whose clock the test moves."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -284,7 +284,7 @@ def test_an_invalid_pair_is_reported_by_the_name_of_its_setting(
 def serving(
     tmp_path: Path, *arguments: str, **settings: str
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A server process and its first line of log."""
+    """Run a server process; yield it and its first log line."""
     folder = write_package(tmp_path)
     paths = os.pathsep.join([str(folder), str(REPOSITORY)])
     process = subprocess.Popen(

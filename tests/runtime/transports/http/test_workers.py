@@ -1,4 +1,4 @@
-"""`--workers`: processes that serve one socket, restarted when they die and drained together."""
+"""Tests of `--workers`: processes on one socket, restarted when they die, drained together."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def on_workers(
 
 
 async def call(server: ServerProcess, tool: str, /, **arguments: Any) -> Any:
-    """Call a tool statelessly; return the structured result."""
+    """Call a tool without a session; return the structured result."""
     message = modern("tools/call", {"name": tool, "arguments": arguments})
     headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call", "Mcp-Name": tool}
     response = await send(server.url, "POST", headers, message)
@@ -68,7 +68,7 @@ def count_threads(pid: int) -> int:
 
 
 async def until_served_by(server: ServerProcess, wanted: int) -> set[int]:
-    """Call until that many processes have answered."""
+    """Make calls until this many processes have answered."""
     seen: set[int] = set()
     async with asyncio.timeout(SECONDS):
         while len(seen) < wanted:

@@ -1,4 +1,4 @@
-"""The cold start: what a server imports before it has listed its tools, and its command line."""
+"""Tests of the cold start: imports before the tools are listed, and the command line."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ RARE = {
 
 
 def modules_after(folder: Path, *messages: object) -> set[str]:
-    """What a server has imported when it leaves after these messages."""
+    """Return the modules that a server has imported when it exits after these messages."""
     with StdioProcess(folder, python=("-c", REPORTING)) as server:
         server.send(*messages)
         server.close_stdin()  # before the answers, so that no pause is taken for an idle client

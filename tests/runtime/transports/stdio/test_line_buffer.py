@@ -1,4 +1,4 @@
-"""Lines of a byte stream, however it was split."""
+"""Tests of splitting a byte stream into lines, however it arrives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BOUND = 100
 
 
 def feed(data: bytes, size: int) -> list[Line | None]:
-    """Cut data that is read in pieces of a size; None stands for a line over the bound."""
+    """Split data that is read in pieces of a size; None stands for an overlong line."""
     buffer = LineBuffer(BOUND)
     lines = [line for at in range(0, len(data), size) for line in buffer.feed(data[at : at + size])]
     return [None if isinstance(line, TruncatedLine) else line for line in lines + buffer.finish()]

@@ -1,4 +1,4 @@
-"""The stdio transport, as a client process sees it."""
+"""Tests of the stdio transport, as a client process sees it."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def test_a_line_above_the_size_limit_is_skipped_in_bounded_memory(
 
 
 def peak_memory(pid: int) -> int:
-    """The most that a process ever had in memory, in KiB."""
+    """Return the peak memory of a process in KiB."""
     status = Path(f"/proc/{pid}/status")
     if not status.exists():
         pytest.skip("peak memory is read from /proc")

@@ -1,4 +1,4 @@
-"""How a stdio server begins and ends where its surroundings are not as usual."""
+"""Tests of starting and stopping a stdio server in unusual environments."""
 
 from __future__ import annotations
 

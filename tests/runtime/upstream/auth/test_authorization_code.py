@@ -1,4 +1,4 @@
-"""A user's consent: what is asked for, what a redirect must have, and what is sent for tokens."""
+"""Tests of the authorization code flow: requests, redirects, and token requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A header of the caller becomes the credential of a scheme, whatever its type is."""
+"""Tests that a header of the caller becomes the credential of a scheme of any type."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def sources(contract: dict[str, Any]) -> None:
 
 
 def make_owner(headers: dict[str, str] | None) -> Request:
-    """A request over HTTP with these headers, or one over stdio."""
+    """Return a request over HTTP with these headers, or one over stdio if they are None."""
     access = None if headers is None else Access(headers=headers)
     protocol = ServerProtocol(definition(), encode=lambda _: b"")
     return Request(protocol, REVISIONS[-1], 1, "tools/call", {}, access=access)

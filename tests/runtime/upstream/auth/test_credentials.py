@@ -1,4 +1,4 @@
-"""`security` as written: alternatives, pairs, none; each credential only where its scheme says."""
+"""Tests of `security`: alternatives, pairs, none; credentials only where their scheme says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens for the server itself: fetched once, shared, renewed early, never shown."""
+"""Tests of the server's own tokens: fetched once, shared, renewed early, never shown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FLOWS: dict[str, Any] = {
 
 
 class Issuer:
-    """An API with a token endpoint; counts what was asked of each."""
+    """An API with a token endpoint that counts the requests to each."""
 
     def __init__(self) -> None:
         self.grants: list[HttpRequest] = []

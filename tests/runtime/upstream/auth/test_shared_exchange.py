@@ -1,4 +1,4 @@
-"""Token exchange in several processes: one exchange for a caller, and none for another's token."""
+"""Tests of token exchange in several processes: once per caller, never with another's token."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def observe(source: Path, state_url: str, scenario: Scenario) -> None:
 
 
 async def call_often(world: World, users: list[str], count: int, tool: str = "list_pets") -> None:
-    """Call as several users at once, at both processes in turns."""
+    """Call as several users concurrently, alternating between both processes."""
     tokens = {user: world.token(user) for user in users}
 
     async def call(user: str) -> None:

@@ -1,4 +1,4 @@
-"""Accounts of users: one renewal for all, never half of one, and never against the user's will."""
+"""Tests of user accounts: one renewal for all replicas, complete, and only with consent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def send(_: Any) -> Any:
 
 
 class FakeClient:
-    """An authorization server that answers when the test wants."""
+    """An authorization server that answers when the test decides."""
 
     def __init__(self) -> None:
         self.refreshed: list[str] = []
@@ -51,14 +51,14 @@ class FakeClient:
 
 
 def make_grant(number: int, lifetime: float = 100.0, *, user: str = "") -> TokenGrant:
-    """Return a grant; with `user`, it has an ID token of this subject."""
+    """Return a grant; with `user`, it has an ID token with this subject."""
     claims = json.dumps({"iss": "https://api.example", "sub": user}).encode()
     id_token = f"e30.{urlsafe_b64encode(claims).decode().rstrip('=')}.c2ln" if user else ""
     return TokenGrant(f"access-{number}", lifetime, f"refresh-{number}", id_token=id_token)
 
 
 class Scene:
-    """Replicas over one store and one clock."""
+    """Replicas with a shared store and clock."""
 
     def __init__(self, store: MemoryStore | None = None) -> None:
         self.now = 1000.0

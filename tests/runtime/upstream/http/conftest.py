@@ -19,7 +19,7 @@ Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 @pytest.fixture(name="run", params=LOOPS)
 def run_fixture(request: pytest.FixtureRequest) -> Run:
-    """Run a coroutine to its end on each kind of event loop, for a bounded time."""
+    """Return a function that runs a coroutine on each kind of event loop, with a time limit."""
 
     def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
         with asyncio.Runner(loop_factory=LOOPS[request.param]) as runner:
@@ -30,7 +30,7 @@ def run_fixture(request: pytest.FixtureRequest) -> Run:
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of api.example and localhost with its key, in one file that is its own CA."""
+    """Make a self-signed certificate of api.example and localhost; the file has its key, too."""
     program = shutil.which("openssl")
     if program is None:
         pytest.skip("openssl is not installed")

@@ -1,4 +1,4 @@
-"""Opening and keeping connections: names, pinned addresses, TLS, reuse and limits."""
+"""Tests of opening and keeping connections: names, pinned addresses, TLS, reuse and limits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SETTINGS = "X_BASE_URL, or X_ALLOW_PRIVATE=1"
 
 
 class Api:
-    """Answers each request with the next of its answers; the last one stays."""
+    """An API that answers requests with its answers in turn; the last one is repeated."""
 
     def __init__(self, *answers: bytes) -> None:
         self.answers = answers
@@ -66,7 +66,7 @@ class Api:
 
 @asynccontextmanager
 async def serving(*answers: bytes, **options: Any) -> Any:
-    """An API, and a sender that is closed at the end."""
+    """Run an API; yield it and a sender that is closed at the end."""
     api = Api(*answers)
     sender = HttpSender("test", **options)
     async with await asyncio.start_server(api.serve, "127.0.0.1", 0) as listener:
@@ -79,7 +79,7 @@ async def serving(*answers: bytes, **options: Any) -> Any:
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """Addresses of host names; other hosts do not exist."""
+    """Return the addresses by host name, for tests to fill in; other hosts do not exist."""
     known: dict[str, list[str]] = {}
 
     def look_up(host: str, port: Any, *args: Any, **kwargs: Any) -> list[Any]:
@@ -498,7 +498,7 @@ def test_a_body_that_ends_with_a_reset_is_rejected(run: Run) -> None:
 
 
 async def over_tls(certificate: Path, act: Callable[[HttpSender, int], Awaitable[None]]) -> None:
-    """Serve over TLS, and act with a sender that trusts the certificate."""
+    """Serve over TLS, and run a function with a sender that trusts the certificate."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate)
     api = Api(OK)

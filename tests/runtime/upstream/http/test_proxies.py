@@ -1,4 +1,4 @@
-"""Requests through a proxy: which ones, what the proxy is told, and how it may fail."""
+"""Tests of requests through a proxy: which ones, what the proxy receives, and its failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The strict parsers of responses: what they accept, and how they delimit the body."""
+"""Tests of the strict parsers of responses: what they accept, and how they delimit the body."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_the_size_of_a_head_is_bounded() -> None:
 
 
 def decode(data: bytes, piece: int) -> tuple[bytes, bytes, bool]:
-    """Decode chunked data that arrives in pieces; gives content, the rest and whether it ended."""
+    """Decode chunked data that arrives in pieces; return content, rest and whether it ended."""
     decoder, received, content = ChunkedDecoder(), bytearray(), b""
     for start in range(0, len(data), piece):
         received += data[start : start + piece]

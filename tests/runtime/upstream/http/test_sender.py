@@ -1,4 +1,4 @@
-"""The HTTP client against a loopback server that writes raw bytes."""
+"""Tests of the HTTP client against a loopback server that writes raw bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 @dataclass
 class RawServer:
-    """Reads one request, keeps its bytes, and writes whatever it was given."""
+    """A server that reads one request, records its bytes, and writes the given bytes."""
 
     answer: Answer
     received: list[bytes] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Bodies of every media type, judged on exact bytes; multipart also by the standard library."""
+"""Tests of bodies of every media type, byte for byte; multipart also by the standard library."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_an_encoded_form_decodes_to_the_same_fields(fields: dict[str, str]) -> N
 
 
 def parts_of(body: Any) -> list[tuple[str, str | None, str, bytes]]:
-    """Name, file name, media type and content of each part, as another parser sees them."""
+    """Return name, file name, media type and content of each part, as another parser sees them."""
     text = f"Content-Type: {body.content_type}\r\n\r\n".encode() + body.content
     message = email.message_from_bytes(text, policy=email.policy.HTTP)
     assert not message.defects

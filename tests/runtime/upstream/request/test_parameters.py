@@ -1,4 +1,4 @@
-"""Serialisation of parameters, judged on exact bytes (OpenAPI 3.2, "Style Examples")."""
+"""Tests of parameter serialization, byte for byte (OpenAPI 3.2, "Style Examples")."""
 
 from __future__ import annotations
 

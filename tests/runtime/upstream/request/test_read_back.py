@@ -1,4 +1,4 @@
-"""What the client writes, the mock upstream reads back: two halves, written apart."""
+"""Round-trip tests of parameters: sent by the client and read by the independent mock upstream."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ SHAPES: dict[str, tuple[dict[str, Any], st.SearchStrategy[Any]]] = {
 
 
 def read_back(location: str, style: str, explode: bool, schema: Any, value: Any) -> Any:
-    """Send a value and read it; None when the client refuses it."""
+    """Send a value and read it back; return None if the client refuses to send it."""
     path = "/x/{color}/y" if location == "path" else "/x"
     travel = {"in": location, "name": "color", "argument": "color", "style": style}
     rules = convert(

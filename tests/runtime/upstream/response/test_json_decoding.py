@@ -1,4 +1,4 @@
-"""Long JSON is decoded slice by slice, and refused where it would take too much."""
+"""Tests that long JSON is decoded in slices, and rejected if decoding would cost too much."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets and their usual encodings are found in text and bytes."""
+"""Tests that secrets and their usual encodings are found in text and bytes."""
 
 from __future__ import annotations
 
