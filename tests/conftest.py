@@ -1,4 +1,4 @@
-"""What all tests share: how expectations are rewritten, and that no time is one of them."""
+"""Setup shared by all tests: rewriting expectations, and no assertions about time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LONG = (
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect without garbage collection, which would visit every test again and again."""
+    """Collect with garbage collection disabled, since it would visit every test repeatedly."""
     gc.disable()
     try:
         return (yield)
@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep what servers store for their user out of the folder of whoever runs the tests."""
+    """Redirect the state folder of servers, so that tests do not write to the user's own."""
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
 
 
@@ -68,7 +68,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def updates(request: pytest.FixtureRequest) -> bool:
-    """Whether expectations are rewritten; never in CI, where that would hide every fault."""
+    """Return whether to rewrite expectations; fail in CI, where that would hide every fault."""
     asked = bool(request.config.getoption("--update"))
     if asked and os.environ.get("CI", "").lower() in {"1", "true"}:
         pytest.fail("--update never runs with CI=true")

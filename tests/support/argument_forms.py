@@ -1,4 +1,4 @@
-"""The two forms of a body in a tool's arguments, and whether they mean the same request."""
+"""Compare flat and nested bodies in a tool's arguments: both must make the same request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WISHES = ("smallest", "largest", "example")
 
 @dataclass
 class Compared:
-    """A comparison, and the differences."""
+    """The counts of a comparison, and the differences."""
 
     bodies: int = 0
     flat: int = 0
@@ -37,7 +37,7 @@ class Compared:
 
 
 def compare_forms(api: Api, name: str = "shop") -> Compared:
-    """Plan an API in both forms, and pass the same bodies to the tools of both.
+    """Plan an API in both forms, pass the same bodies to the tools, and compare the requests.
 
     The handlers and the rules of the requests must be the same; then equal keywords of a handler
     are equal requests.
@@ -105,7 +105,7 @@ def _compare_calls(
 
 
 def _prepare(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any] | str:
-    """Return the keywords of the handler, sorted; the errors if the arguments are invalid."""
+    """Return the handler's keyword arguments, sorted, or the errors for invalid arguments."""
     try:
         return dict(sorted(tool.prepare_arguments(arguments).items()))
     except InvalidArgumentsError as error:

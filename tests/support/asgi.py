@@ -1,4 +1,4 @@
-"""Requests to an application over ASGI, with the interface of those over a connection."""
+"""Requests to an ASGI application, with the interface of requests over a connection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PREFIX = "/petstore"
 
 
 class AsgiExchange(Exchange):
-    """One request over ASGI; the application is mounted under a prefix."""
+    """One request over ASGI, to an application mounted under a prefix."""
 
     prefix = PREFIX
 

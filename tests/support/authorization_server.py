@@ -16,7 +16,7 @@ from aiohttp import ClientSession, web
 
 @dataclass
 class AuthorizationServer:
-    """Grants access to every request, with PKCE, rotation of refresh tokens and revocation."""
+    """An authorization server that grants all requests, with PKCE, rotation and revocation."""
 
     has_metadata: bool = True
     decision: str = ""  # the error instead of a code
@@ -66,7 +66,7 @@ class AuthorizationServer:
 
     @property
     def device_scheme(self) -> dict[str, Any]:
-        """The same with the device flow only (OpenAPI 3.2)."""
+        """The same scheme with the device flow only (OpenAPI 3.2)."""
         urls = {"deviceAuthorizationUrl": f"{self.url}/device", "tokenUrl": f"{self.url}/token"}
         return {"type": "oauth2", "flows": {"deviceAuthorization": {**urls, "scopes": {}}}}
 
@@ -125,7 +125,7 @@ class AuthorizationServer:
         )
 
     def _is_proof(self, verifier: str) -> bool:
-        """Check the verifier of PKCE (RFC 7636, section 4.6)."""
+        """Return whether the PKCE verifier is right (RFC 7636, section 4.6)."""
         digest = urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
         return self.authorizations[-1]["code_challenge"] == digest
 
@@ -144,7 +144,7 @@ class AuthorizationServer:
 
 
 class Browser:
-    """A browser that opens a page and follows its redirects, as the user's would."""
+    """A browser that opens a page and follows redirects, like the user's."""
 
     def __init__(self) -> None:
         self.opened: list[str] = []
@@ -153,7 +153,7 @@ class Browser:
         self._visits: list[Any] = []
 
     def open(self, url: str) -> bool:
-        """Open a page in the background; it may be called in any thread."""
+        """Open a page in the background; may be called in any thread."""
         self.opened.append(url)
         self._visits.append(asyncio.run_coroutine_threadsafe(self._visit(url), self._loop))
         return True

@@ -1,4 +1,4 @@
-"""A server over HTTP without sockets whose callers need tokens of an issuer on loopback."""
+"""A server over HTTP without sockets that requires tokens of an issuer on loopback."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def run_authorized(
     },
     **options: Any,
 ) -> None:
-    """Run a test against a server with authorization, for a bounded time."""
+    """Run a test against a server with authorization, with a time limit."""
 
     async def bounded() -> None:
         async with running_issuer(**(issuer_options or {})) as issuer:

@@ -1,4 +1,4 @@
-"""Servers with authorization in one process, or in one of those that share a store."""
+"""Servers with authorization, in one process or in one of several that share a store."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Scene:
         return TokenClient(self.served, self.issuer.token(RESOURCE, seconds=seconds, **claims))
 
     async def wait(self, seconds: float) -> None:
-        """Advance the time, and let the server process it."""
+        """Advance the time, and let the server react to it."""
         authorizer: Any = self.authorization._authorizer
         now = authorizer._clock
         authorizer._clock = lambda: now() + seconds
@@ -45,7 +45,7 @@ class Scene:
 
 @asynccontextmanager
 async def serving(kind: str, **settings: str) -> AsyncIterator[Scene]:
-    """Serve in a single process, or in one of those that share a store."""
+    """Serve in a single process, or in one of several that share a store."""
     async with running_issuer() as issuer:
         chosen = settings or {"AUTH_ISSUER": issuer.identifier}
         environ = {f"FAKE_{name}": value for name, value in chosen.items()}

@@ -16,7 +16,7 @@ _CONNECTION = re.compile(rb"\r\nconnection:[^\r]*", re.IGNORECASE)
 
 
 class Balancer:
-    """Passes each request to a backend on a connection of its own, and the response back.
+    """Balancer that forwards each request to a backend on a new connection.
 
     A backend that refuses the connection is skipped. One that breaks off leaves the client with a
     response that breaks off, as with any proxy.
@@ -72,7 +72,7 @@ class Balancer:
         client: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        """Copy the response until it ends, or the client leaves."""
+        """Copy the response until it ends or the client disconnects."""
         left = asyncio.ensure_future(client.read(1))  # a client of this balancer sends no more
         try:
             while True:

@@ -39,7 +39,7 @@ _FLAGS = (
 
 
 def find_chromium() -> str:
-    """Return the program; skip the test visibly without it, but never in CI."""
+    """Return the path of Chromium; skip the test if it is missing, or fail in CI."""
     return os.environ.get("CHROMIUM") or find_program("chromium")
 
 
@@ -61,7 +61,7 @@ class Page:
         return await self._browser.send(method, params, self._session)
 
     def receive(self, method: str, params: dict[str, Any]) -> None:
-        """Note an event."""
+        """Record an event of the DevTools protocol."""
         if method == "Network.requestWillBeSent":
             self.requested.append(params["request"]["url"])
         elif method == "Runtime.executionContextCreated":
@@ -79,7 +79,7 @@ class Page:
             self.console.append(params["entry"]["text"])
 
     async def evaluate(self, expression: str, *, in_frame: bool = True) -> Any:
-        """Evaluate JavaScript in the frame, or in the page; return its value, awaited."""
+        """Evaluate JavaScript in the frame or the page; return its value, after awaiting it."""
         context = await self._context(in_frame)
         params = {"expression": expression, "returnByValue": True, "awaitPromise": True}
         params["allowUnsafeEvalBlockedByCSP"] = False
@@ -138,7 +138,7 @@ class Page:
         await self.send("Page.close")
 
     async def screenshot(self, width: int, height: int) -> bytes:
-        """Return the upper part of the page as PNG."""
+        """Return a PNG of the upper part of the page."""
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
         shot = await self.send("Page.captureScreenshot", format="png", clip=clip)
         return base64.b64decode(shot["data"])
@@ -235,7 +235,7 @@ Tell = Callable[[Story], None]
 
 @pytest.fixture(scope="session")
 def tell() -> Iterator[Tell]:
-    """Run a story with the browser of the session."""
+    """Run a scenario with the browser of the session."""
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
         browser = runner.run(stack.enter_async_context(running_browser()))

@@ -1,4 +1,4 @@
-"""A petstore whose callers bring credentials, on real sockets, with an API that records them."""
+"""A petstore with callers' credentials, on real sockets, with an API that records them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXCHANGED = "exchanged-for-"
 
 @dataclass
 class RecordingApi:
-    """An API that repeats every credential in its responses, and its authorization server."""
+    """An API that echoes credentials in its responses, with an authorization server."""
 
     requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)  # path, headers
     exchanges: list[dict[str, str]] = field(default_factory=list)
@@ -98,7 +98,7 @@ class CallersServer:
 
 
 def _authorize(exchange: HttpExchange) -> Access | None:
-    """Stand in for the authorization of callers: the token `for-ann` is that of `ann`."""
+    """Replace the authorization of callers: the token `for-ann` belongs to `ann`."""
     token = (exchange.text(b"authorization") or "").removeprefix("Bearer ")
     if not token:
         return None

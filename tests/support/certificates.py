@@ -1,4 +1,4 @@
-"""Certificates that tests make for themselves."""
+"""Self-signed certificates for tests."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from cryptography.x509.oid import NameOID
 
 @dataclass(frozen=True)
 class KeyPair:
-    """A self-signed certificate of this machine, and its key (PEM)."""
+    """A self-signed certificate of this machine with its key (PEM)."""
 
     certificate: bytes
     key: bytes
     serial_number: int
 
     def write(self, folder: Path) -> tuple[Path, Path]:
-        """Write both files, whose names are always the same."""
+        """Write both files, under fixed names, into a folder."""
         certificate, key = folder / "tls.crt", folder / "tls.key"
         certificate.write_bytes(self.certificate)
         key.write_bytes(self.key)
         return certificate, key
 
     def client_context(self) -> ssl.SSLContext:
-        """Return the context of a client that trusts this certificate alone."""
+        """Return a client context that trusts only this certificate."""
         return ssl.create_default_context(cadata=self.certificate.decode())
 
 
@@ -66,5 +66,5 @@ def make_key_pair() -> KeyPair:
 
 @cache
 def shared_key_pair() -> KeyPair:
-    """Return the key pair of all tests that need just any."""
+    """Return a key pair for all tests without special requirements."""
     return make_key_pair()

@@ -1,4 +1,4 @@
-"""A world for connected accounts: an API with its authorization server, an issuer, replicas, users.
+"""A world of connected accounts: an API and its authorization server, an issuer, replicas, users.
 
 Everything listens on loopback; browsers and MCP clients send real requests.
 """
@@ -89,7 +89,7 @@ def generate_package(folder: Path, source: str = "user") -> Path:
 
 
 class Provider(Issuer):
-    """The API and its authorization server, which rotates refresh tokens."""
+    """An API and its authorization server, which rotates refresh tokens."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -185,12 +185,12 @@ class Provider(Issuer):
         return IssuerResponse(200, {"account": account})
 
     def withdraw(self, account: str) -> None:
-        """Invalidate all tokens of an account, as its owner can do at the API."""
+        """Invalidate all tokens of an account, as its owner can at the API."""
         self._accounts = {it: who for it, who in self._accounts.items() if who != account}
 
 
 class People(Issuer):
-    """The issuer of callers' access tokens, where browsers sign in as the user of a cookie."""
+    """The issuer of callers' access tokens, where browsers sign in as the user in a cookie."""
 
     def __init__(self) -> None:
         super().__init__(metadata_path="/.well-known/openid-configuration")
@@ -240,7 +240,7 @@ class World:
     _turns: Any = field(default_factory=itertools.count)
 
     def next_base(self) -> str:
-        """Return the replica that a round-robin balancer would choose."""
+        """Return the base URL of the replica that a round-robin balancer would choose."""
         return self.replicas[next(self._turns) % len(self.replicas)].base_url
 
     def token(self, user: str) -> str:
@@ -311,7 +311,7 @@ class World:
 
 @dataclass
 class Page:
-    """A page that a browser shows."""
+    """A page shown by a browser."""
 
     url: str
     status: int
@@ -324,7 +324,7 @@ class Page:
         return unescape(found[1]) if found else ""
 
     def form(self, **changes: str) -> tuple[str, dict[str, str]]:
-        """Return the action and the fields of the first form; `changes` fill it in."""
+        """Return the action and fields of the first form, with `changes` applied."""
         action, content = re.findall(
             r'<form method="post" action="([^"]*)">(.*?)</form>', self.text, re.DOTALL
         )[0]
@@ -333,7 +333,7 @@ class Page:
 
 
 class Browser:
-    """A browser of one user, who is signed in at the issuer and at the API."""
+    """A browser of one user who is signed in at the issuer and at the API."""
 
     def __init__(self, world: World, user: str, account: str = "") -> None:
         self._world = world
@@ -349,7 +349,7 @@ class Browser:
         return self.cookies.setdefault("server", {})
 
     async def open(self, url: str, fields: Mapping[str, str] | None = None) -> Page:
-        """Open a URL, or send a form, and follow redirects."""
+        """Open a URL or send a form, and follow redirects."""
         for _ in range(10):
             page = await self.open_once(url, fields)
             fields = None
@@ -408,7 +408,7 @@ async def running_world(
     port: int = 0,
     **settings: str,
 ) -> AsyncIterator[World]:
-    """Run everything; `stores` are those of the replicas, by default one in memory for all.
+    """Run the world; `stores` belong to the replicas, by default one in memory for all.
 
     `port` is that of the issuer of access tokens, for principals that survive a world.
     """
@@ -452,7 +452,7 @@ async def add_replica(
     keys: str = KEYS,
     **settings: str,
 ) -> Replica:
-    """Start one more server; the first one decides the public URL."""
+    """Start another server; the first one determines the public URL."""
     port = find_free_port()
     base_url = f"http://127.0.0.1:{port}"
     world.public_url = world.public_url or f"{base_url}/mcp"
@@ -504,7 +504,7 @@ def _refuse() -> IssuerResponse:
 
 
 def _read_subject(token: str) -> str:
-    """Return the `sub` of a JWT, which nobody checks here."""
+    """Return the `sub` of a JWT, without verifying the token."""
     payload = token.split(".")[1]
     claims = json.loads(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     subject: str = claims["sub"]

@@ -1,4 +1,4 @@
-"""The world of `connecting`, with servers that are processes of their own."""
+"""The world of `connecting` with servers in separate processes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ConnectServer:
         self.process: ServerProcess | None = None
 
     async def start(self) -> None:
-        """Start the server and wait until it serves."""
+        """Start the server and wait until it is ready."""
         process = await asyncio.create_subprocess_exec(
             *self._command,
             env=self._environ,
@@ -59,7 +59,7 @@ class ConnectServer:
         await self.process.until_logged(_SERVES)
 
     def kill(self) -> None:
-        """Kill -9."""
+        """Kill the server with SIGKILL."""
         if self.process is not None:
             self.process.kill()
 
@@ -69,7 +69,7 @@ class ConnectServer:
         await self.start()
 
     async def stop(self, number: int = signal.SIGTERM) -> None:
-        """End the server, which may have ended."""
+        """Stop the server, unless it has ended."""
         if self.process is not None:
             self.process.kill(number)
             try:
@@ -82,7 +82,7 @@ class ConnectServer:
 async def running_servers(
     source: Path, *commands: Sequence[str], **settings: str
 ) -> AsyncIterator[tuple[World, list[ConnectServer]]]:
-    """Run a server for each command, which share the store of the setting STATE_URL."""
+    """Run one server per command, with a shared store in the setting STATE_URL."""
     async with AsyncExitStack() as stack:
         provider, people, sender = Provider(), People(), HttpSender("test")
         for issuer in (provider, people):
@@ -105,7 +105,7 @@ async def running_servers(
 
 
 class EventStream:
-    """The stream of a legacy session for messages that no request asked for (GET)."""
+    """The GET stream of a legacy session, for messages that belong to no request."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader
@@ -119,7 +119,7 @@ class EventStream:
                 return event
 
     async def read_line(self, start: bytes) -> bytes:
-        """Wait for a line that starts so."""
+        """Wait for a line with this prefix."""
         async with asyncio.timeout(WAIT_SECONDS):
             async for line in self._reader:
                 if line.startswith(start):

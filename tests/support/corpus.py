@@ -1,4 +1,4 @@
-"""The real documents there are: `../shared/corpus` or what CORPUS names, unpacked into `.cache`."""
+"""The corpus of real documents: `../shared/corpus` or CORPUS, unpacked into `.cache`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNPACKED = CACHE / "corpus"
 
 @dataclass(frozen=True, slots=True)
 class CorpusDocument:
-    """A row of the index, and where the document lies."""
+    """A row of the index, with the path of the document."""
 
     name: str
     path: Path
@@ -31,7 +31,7 @@ class CorpusDocument:
 
 
 def is_present() -> bool:
-    """Whether there is a corpus at all."""
+    """Return whether a corpus is available."""
     return (CORPUS / "index.csv").is_file()
 
 
@@ -58,7 +58,7 @@ def corpus_documents() -> Sequence[CorpusDocument]:
 
 
 def select_documents(parts: Sequence[str]) -> list[CorpusDocument]:
-    """Return the documents whose names have one of the parts; all without a part."""
+    """Return the documents whose names contain one of the parts, or all without parts."""
     documents = corpus_documents()
     return [it for it in documents if not parts or any(part in it.name for part in parts)]
 

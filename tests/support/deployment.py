@@ -1,4 +1,4 @@
-"""The deployment files of a server, as the skeleton renders them."""
+"""The deployment files of a server, rendered from the skeleton."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def render(deployment: str = "all") -> dict[str, str]:
 
 
 def find_program(name: str) -> str:
-    """Return the path of a program of the system; skip visibly without it."""
+    """Return the path of a system program; skip the test if it is missing."""
     path = shutil.which(name, path=f"{os.environ.get('PATH', '')}{os.pathsep}/usr/sbin")
     if path is None:
         pytest.skip(f"{name} is not installed")
@@ -34,7 +34,7 @@ def find_program(name: str) -> str:
 
 
 def write(folder: Path, path: str, replaced: dict[str, str]) -> Path:
-    """Write a deployment file with some texts replaced, each of which it must contain."""
+    """Write a deployment file with replacements, each of which must occur in it."""
     text = render()[path]
     for old, new in replaced.items():
         assert old in text, f"{path} does not contain {old}"

@@ -1,4 +1,4 @@
-"""Tiny embedding models: each word that they know has a direction, and all others a short vector.
+"""Tiny embedding models: known words have one direction each, other words a short vector.
 
 They are in the form of real ones, `model.onnx` and `tokenizer.json`, and take milliseconds.
 """
@@ -27,7 +27,7 @@ def write_model(
     nodes: Sequence[onnx.NodeProto] = (BY_TOKEN,),
     rows: int = 0,
 ) -> Path:
-    """Write a model that knows these words, and return its folder.
+    """Write a model of these words, and return its folder.
 
     `directions` are numbers from 1 to 7. The output is that of the last node. `rows` is the size of
     the model's vocabulary, by default that of the tokenizer.

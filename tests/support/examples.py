@@ -1,4 +1,4 @@
-"""The servers in generated_examples/, and what each is made from.
+"""The servers in generated_examples/, and the sources of each.
 
 `specs/<name>.yaml` is the document of a server, if it has one; `specs/<name>/` has what a person
 decided about it (`mcpgen.yaml`, overlays), copied into the project. Handlers, skills, and tests and
@@ -135,20 +135,20 @@ def not_generated(name: str) -> dict[str, bytes]:
 
 
 def bring_up_to_date(directory: Path) -> None:
-    """Generate the files of a server again, except hand-written ones."""
+    """Regenerate the files of a server, except handwritten ones."""
     code = run(["generate", str(directory), "-q"])
     if code:
         raise RuntimeError(f"{directory} gave exit code {code}")
 
 
 def has_current_evidence(directory: Path, check: str) -> bool:
-    """Return whether a check of a server ran on its current files."""
+    """Return whether the evidence of a check belongs to the current files of a server."""
     evidence = read_evidence(directory, check)
     return evidence is not None and is_evidence_current(directory, evidence)
 
 
 def prove(directory: Path, *options: str) -> None:
-    """Run each check of a server that has no evidence yet, and record its evidence.
+    """Run each check of a server without evidence, and record the evidence.
 
     `options` are those of `mcpgen test`.
     """

@@ -1,4 +1,4 @@
-"""A server by hand that answers, dies or hangs as its test wishes."""
+"""A handwritten server that answers, exits or hangs as its test requires."""
 
 from __future__ import annotations
 

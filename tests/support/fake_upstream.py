@@ -1,4 +1,4 @@
-"""An API that answers with prepared responses, and a clock that only tests move."""
+"""A fake API with prepared responses, and a clock that only tests move."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JSON = (("Content-Type", "application/json"),)
 
 @dataclass
 class FakeUpstream:
-    """Answers each request with the next prepared outcome; the last one stays."""
+    """An API that answers requests with prepared outcomes in turn; the last one is repeated."""
 
     outcomes: Sequence[HttpResponse | Exception] = (HttpResponse(200, JSON, b'{"ok":true}'),)
     requests: list[HttpRequest] = field(default_factory=list)
@@ -36,7 +36,7 @@ class FakeUpstream:
 
 @dataclass
 class FakeEnvironment:
-    """A clock that only moves when somebody sleeps."""
+    """An environment whose clock moves only when something sleeps."""
 
     seconds: float = 0.0
     slept: list[float] = field(default_factory=list)
@@ -55,7 +55,7 @@ class FakeEnvironment:
 
 
 def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Run a coroutine to its end, within ten seconds."""
+    """Run a coroutine to completion, within ten seconds."""
 
     async def bounded() -> Any:
         async with asyncio.timeout(10):

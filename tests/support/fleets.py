@@ -1,4 +1,4 @@
-"""Made-up fleets for the dashboard: every state of every stage occurs."""
+"""Made-up fleets for the dashboard, with every state of every stage."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _COMMANDS: Final = {
 
 @cache
 def make_fleet(servers: int = 200, *, seed: int = 1) -> Fleet:
-    """Return a fleet; the same numbers make the same fleet."""
+    """Return a fleet; the same numbers result in the same fleet."""
     chance = random.Random(seed)
     found = [_make_server(number, chance) for number in range(servers)]
     clients = {it.id: it.title for it in read_clients().values() if not it.is_api}

@@ -1,4 +1,4 @@
-"""The structure of the MCP schemas of each revision, as `mcpgen validate` contains it.
+"""Write the MCP schemas of each revision in the reduced form that `mcpgen validate` contains.
 
 `python -m tests.support.frame_schemas` writes the files again from ../shared/mcp-schema.
 """
@@ -26,7 +26,7 @@ ROOTS = {
 
 
 def build(revision: str) -> str:
-    """Return the file of a revision: definitions that a server's frames reach, without texts."""
+    """Return the file of a revision: the definitions of server frames, without titles and texts."""
     source = json.loads((FOLDER / revision / "schema.json").read_text("utf-8"))
     definitions = source.get("$defs") or source["definitions"]
     reached: dict[str, Any] = {}
@@ -42,7 +42,7 @@ def build(revision: str) -> str:
 
 
 def strip(node: Any, *, names_properties: bool = False) -> Any:
-    """Return a schema without titles and descriptions; a property may have such a name."""
+    """Return a schema without titles and descriptions, but with properties of these names."""
     if isinstance(node, list):
         return [strip(item) for item in node]
     if not isinstance(node, dict):

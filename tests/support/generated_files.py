@@ -8,14 +8,14 @@ from typing import Any
 
 
 def listed_tools(project: Path) -> list[dict[str, Any]]:
-    """Read the Tool objects of a project's prepared list."""
+    """Return the Tool objects in a project's prepared list."""
     (path,) = project.glob("src/*/_generated/listing.json")
     tools: list[dict[str, Any]] = json.loads(path.read_bytes())
     return tools
 
 
 def tool_contracts(project: Path) -> dict[str, Any]:
-    """Read the contract of each tool, by name, with its entry for clients as `listing`."""
+    """Return the contract of each tool by name, with its entry for clients as `listing`."""
     listed = {tool["name"]: tool for tool in listed_tools(project)}
     return {
         name: {"listing": listed.get(name), **entry}

@@ -22,7 +22,7 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 def connect(port: int, tls: ssl.SSLContext | None = None) -> http.client.HTTPConnection:
-    """Return a client; over TLS it asks for the host `localhost`."""
+    """Return a client; with TLS, it requests the host `localhost`."""
     if tls is None:
         return http.client.HTTPConnection("127.0.0.1", port, timeout=BOUND_SECONDS)
     return http.client.HTTPSConnection("localhost", port, timeout=BOUND_SECONDS, context=tls)
@@ -37,7 +37,7 @@ def ask(
     *,
     tls: ssl.SSLContext | None = None,
 ) -> Answer:
-    """Send a request; return the response without the server's own fields."""
+    """Send a request; return the response without fields of the server software."""
     connection = connect(port, tls)
     connection.request(method, path, data, fields)
     response = connection.getresponse()
@@ -50,7 +50,7 @@ def ask(
 
 
 def use_session(port: int, revision: str) -> Iterator[Answer]:
-    """Open a session, call a tool and close the session; return the responses without the id."""
+    """Open a session, call a tool and close the session; return the responses without its id."""
     opened = ask(port, "POST", "/mcp", USUAL, json.dumps(initialize(revision)).encode())
     session = {**USUAL, "Mcp-Session-Id": opened[1].pop("mcp-session-id")}
     if revision != "2025-03-26":
@@ -66,7 +66,7 @@ def use_session(port: int, revision: str) -> Iterator[Answer]:
 
 
 def use_sse(port: int, tls: ssl.SSLContext | None = None) -> list[bytes]:
-    """Use the transport of 2024-11-05; return the lines of its stream without the session.
+    """Use the transport of 2024-11-05; return the lines of its stream without the session id.
 
     The stream stays open: an event that is buffered on the way does not arrive.
     """

@@ -1,4 +1,4 @@
-"""A server over HTTP without sockets: its endpoints answer exchanges as on a connection."""
+"""A server over HTTP without sockets: endpoints answer exchanges as on a connection."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ TOOLS: list[dict[str, Any]] = [
 
 
 class FakeTools:
-    """Tools whose progress the test decides."""
+    """Tools whose progress the test controls."""
 
     def __init__(self) -> None:
         self.started = asyncio.Event()
@@ -103,7 +103,7 @@ def _said(text: str) -> ToolResult:
 
 @dataclass
 class Response:
-    """A response: all of it, or the received part of a stream."""
+    """A complete response, or the received part of a stream."""
 
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class Response:
 
     @property
     def events(self) -> list[dict[str, str]]:
-        """The server-sent events, each as its fields; comments under ""."""
+        """The server-sent events, each as its fields, with comments under ""."""
         blocks = self.body.decode().split("\n\n")[:-1]
         return [
             {name: value.removeprefix(" ") for name, _, value in map(_field, block.split("\n"))}
@@ -142,7 +142,7 @@ class SentHead(NamedTuple):
 
 
 class Exchange:
-    """One HTTP request as it is being answered, and the connection that it came on."""
+    """One HTTP request and its connection, while it is answered."""
 
     prefix = ""  # of all paths
     is_write_paused = False
@@ -210,7 +210,7 @@ class Exchange:
         self._changed.set()
 
     async def until(self, condition: Callable[[Response], bool]) -> Response:
-        """Wait until the response is as wanted."""
+        """Wait until the response fulfills a condition."""
 
         async def wait() -> None:
             while not condition(self.response):
@@ -229,19 +229,19 @@ class Exchange:
         return self.response
 
     async def leave(self) -> None:
-        """Close the connection, as a client that leaves, and wait for the consequences."""
+        """Close the connection like a leaving client, and wait until the server has reacted."""
         self._http.disconnect()
         await asyncio.wait_for(asyncio.shield(self.task), BOUND_SECONDS)
 
     async def vanish(self) -> None:
-        """Close the connection of a call that goes on, and wait until the server knows."""
+        """Close the connection of a call that continues, and wait until the server has noticed."""
         self._http.disconnect()
         for _ in range(3):  # lets whoever waits for that act on it
             await asyncio.sleep(0)
 
 
 class Client:
-    """Sends requests to an application; keeps the session that `initialize` gave."""
+    """A client of an application, which remembers the session of `initialize`."""
 
     make_exchange: ClassVar[Callable[..., Exchange]] = Exchange
 
@@ -262,7 +262,7 @@ class Client:
         chunks: list[bytes] | None = None,
         ends: bool = True,
     ) -> Exchange:
-        """Send a request; `headers` are added to those that every client sends."""
+        """Send a request; `headers` are added to the usual ones."""
         if chunks is None:
             data = body if isinstance(body, bytes) else b"" if body is None else _encode(body)
             chunks = [data]
@@ -283,7 +283,7 @@ class Client:
         return type(self).make_exchange(self.app, head, chunks, ends, self.address)
 
     async def post(self, body: Any, headers: dict[str, str] | None = None) -> Response:
-        """POST to the session and check each frame of the answer against the schema."""
+        """POST to the session, and check each frame of the response against the schema."""
         response = await self.begin(body, headers).complete()
         check_frames(self.revision, body, response)
         return response
@@ -329,7 +329,7 @@ class Client:
         headers: dict[str, str] | None = None,
         meta: dict[str, Any] | None = None,
     ) -> Exchange:
-        """Send a request of 2026-07-28 with all the headers that it needs."""
+        """Send a request of 2026-07-28 with all required headers."""
         message = modern(method, params, id=id, meta=meta)
         sent = {"mcp-protocol-version": MODERN, "mcp-method": method}
         name = message["params"].get("name") or message["params"].get("uri")
@@ -395,7 +395,7 @@ class Clock:
 
 @dataclass
 class Served:
-    """An application with all parts that a test may control."""
+    """An application with all parts that tests may control."""
 
     app: StreamableHttp
     tools: FakeTools
@@ -425,7 +425,7 @@ def make_served(
     limits: Mapping[str, float] | None = None,
     **more: Any,
 ) -> Served:
-    """Make an application; `more` goes to `StreamableHttp`."""
+    """Make an application; `more` is passed to `StreamableHttp`."""
     tools, clock = FakeTools(), Clock()
     given = {"max_calls": max_in_flight, "client_timeout_seconds": BOUND_SECONDS, **(limits or {})}
     dispatcher = Dispatcher(tools, limits=Limits(given))
@@ -443,7 +443,7 @@ def make_served(
 
 
 def make_app(package: ServerPackage, dispatcher: Dispatcher, **more: Any) -> StreamableHttp:
-    """Make the application of a package; `more` goes to `StreamableHttp`."""
+    """Make the application of a package; `more` is passed to `StreamableHttp`."""
     return StreamableHttp(
         package.definition,
         dispatcher,
@@ -455,7 +455,7 @@ def make_app(package: ServerPackage, dispatcher: Dispatcher, **more: Any) -> Str
 
 
 async def until(condition: Callable[[], Any]) -> None:
-    """Wait until a condition is true that the server does not announce."""
+    """Wait until a condition is true, by polling."""
     loop = asyncio.get_running_loop()
     became: asyncio.Future[None] = loop.create_future()
 
@@ -473,7 +473,7 @@ Scenario = Callable[[Served], Coroutine[Any, Any, None]]
 
 
 def run(scenario: Scenario, **options: Any) -> None:
-    """Run a test against an application of its own, on a loop of its own, for a bounded time."""
+    """Run a test against a new application on a new event loop, with a time limit."""
 
     async def bounded() -> None:
         await asyncio.wait_for(scenario(make_served(**options)), BOUND_SECONDS)

@@ -1,4 +1,4 @@
-"""Generated packages that are imported in the process of the tests."""
+"""Import of generated packages in the process of the tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def importing_anew(package: str) -> Iterator[None]:
-    """Import a package from the current `sys.path`, whatever other tests have imported.
+    """Import a package from the current `sys.path`, regardless of earlier imports.
 
     Another test may have imported a package of the same name from another folder, or another
     state of its files.

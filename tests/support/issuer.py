@@ -1,4 +1,4 @@
-"""An issuer of access tokens on loopback: metadata, keys, introspection, and what tests add."""
+"""An issuer of access tokens on loopback: metadata, keys, introspection, and custom routes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class SigningKey:
 
 
 class Issuer:
-    """An issuer whose keys, metadata, routes and reachability the test decides.
+    """An issuer whose keys, metadata, routes and reachability tests control.
 
     `path` is that of its identifier: "/realms/demo" for `http://127.0.0.1:9000/realms/demo`.
     """
@@ -119,12 +119,12 @@ class Issuer:
         return Counter(request.path for request in self.requests)[path]
 
     async def start(self) -> None:
-        """Listen on a free port; after `stop`, on the same port again."""
+        """Listen on a free port, or after `stop` on the same port as before."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        """Stop to listen, and close all connections."""
+        """Stop listening, and close all connections."""
         if self._server is not None:
             self._server.close()
             for writer in list(self._connections.values()):
@@ -184,7 +184,7 @@ class Issuer:
 
 @asynccontextmanager
 async def running_issuer(path: str = "", **options: Any) -> AsyncIterator[Issuer]:
-    """Run an issuer of its own."""
+    """Run an issuer until the end of the block."""
     issuer = Issuer(path, **options)
     await issuer.start()
     try:

@@ -1,4 +1,4 @@
-"""A reference agent for `mcpgen eval --agent`: it chooses tools by words, without a model.
+"""A reference agent for `mcpgen eval --agent` that chooses tools by words, without a model.
 
 For each sentence of the goal it calls the tool whose title and description share most words with
 it, in proportion to their own number. Values come from the goal ("name: Rex") and, for names that
@@ -28,7 +28,7 @@ def score(sentence: set[str], tool: dict[str, Any]) -> float:
 
 
 def fill(schema: dict[str, Any], sentence: str, last: Any) -> dict[str, Any]:
-    """Choose the values of required arguments; those in objects are filled in the same way."""
+    """Choose values for required arguments, including those of nested objects."""
     arguments: dict[str, Any] = {}
     for name, about in schema.get("properties", {}).items():
         if "properties" in about:

@@ -1,4 +1,4 @@
-"""The MCP schemas, closed: a frame may have what its revision names, and nothing else."""
+"""The MCP schemas without additional properties: frames may have only members of their revision."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ OF_TASKS = {
     "CancelTaskResult", "CreateTaskResult", "GetTaskResult",
     "TaskSubscriptionAcknowledgedNotifications", "TaskStatusNotification", "UpdateTaskResult",
 }  # fmt: skip
-"""Types of the Tasks extension, which has a schema of its own."""
+"""Types of the Tasks extension, which has its own schema."""
 TASKS_SINCE = "2026-07-28"
 URL_ELICITATION_REQUIRED = -32042
 REQUESTS = {
@@ -78,14 +78,14 @@ CLOSED = {
 
 @cache
 def definitions(revision: str) -> dict[str, Any]:
-    """The revision's types, as its schema has them."""
+    """Return the definitions in the schema of a revision."""
     schema = json.loads((FOLDER / revision / "schema.json").read_text("utf-8"))
     found: dict[str, Any] = schema.get("$defs") or schema["definitions"]
     return found
 
 
 def check_frame(revision: str, frame: dict[str, Any], method: str = "") -> None:
-    """Fail if a frame is not what `revision` allows; `method` is what a response answers."""
+    """Fail unless `revision` allows a frame; `method` is the method that a response answers."""
     if not ARE_THERE:
         return
     if "method" in frame:

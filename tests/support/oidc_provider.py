@@ -28,7 +28,7 @@ def _command(script: str, order: dict[str, Any]) -> list[str]:
 
 @asynccontextmanager
 async def authorization_server(**settings: Any) -> AsyncIterator[str]:
-    """Run the authorization server; yield its issuer.
+    """Run the authorization server; yield its issuer URL.
 
     `settings` are those of oidc_provider.mjs.
     """
@@ -62,7 +62,7 @@ async def run_mcpjam(
 
 
 async def run_mcpjam_apps(server_url: str) -> dict[str, Any]:
-    """Run MCPJam's checks of MCP Apps; return them and what they found."""
+    """Run MCPJam's checks of MCP Apps; return them and their findings."""
     command = _command("mcpjam_apps.mjs", {"serverUrl": server_url})
     found: dict[str, Any] = await run_json(command, env=_environment())
     return found

@@ -1,4 +1,4 @@
-"""Operations to name, made of little."""
+"""Minimal operations for tests of naming."""
 
 from __future__ import annotations
 

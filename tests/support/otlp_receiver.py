@@ -1,4 +1,4 @@
-"""An OTLP collector on loopback: it decodes what a server exports, and waits for more."""
+"""An OTLP collector on loopback that decodes what a server exports, and can wait for more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECONDS = 30.0  # a bound on every wait
 
 @dataclass(frozen=True)
 class Span:
-    """A span as the collector reads it."""
+    """A span as read by the collector."""
 
     name: str
     kind: int
@@ -69,7 +69,7 @@ class OtlpReceiver:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables with which a server exports to this collector, soon."""
+        """The variables with which a server exports to this collector without delay."""
         return {
             "OTEL_EXPORTER_OTLP_ENDPOINT": self.url,
             "OTEL_BSP_SCHEDULE_DELAY": "50",

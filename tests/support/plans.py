@@ -1,4 +1,4 @@
-"""Small plans made by hand, for tests of the stages that write them out."""
+"""Small handwritten plans, for tests of the stages that render them."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def argument(
 
 
 def tool(name: str, operation: Operation, *arguments: Argument, **more: Any) -> ToolPlan:
-    """Make a tool that returns nothing."""
+    """Make a tool without a result."""
     fields: dict[str, Any] = {
         "title": name.replace("_", " ").title(),
         "description": f"Do {name}.",
@@ -164,7 +164,7 @@ def petstore_tools() -> tuple[ToolPlan, ...]:
 
 
 def server_plan(*tools: ToolPlan, models: Mapping[str, Any] | None = None) -> ServerPlan:
-    """Make the plan of a server with one group of tools; by default the three of the petstore."""
+    """Make a plan of a server with one group of tools, by default those of the petstore."""
     tools = tools or petstore_tools()
     definitions = MODELS if models is None else models
     api = Api(
@@ -196,7 +196,7 @@ def server_plan(*tools: ToolPlan, models: Mapping[str, Any] | None = None) -> Se
 
 
 def with_text(plan: ServerPlan, text: str) -> ServerPlan:
-    """Put `text` wherever a stranger's prose can stand in a plan."""
+    """Put `text` into all places of a plan that can contain prose of a document."""
     groups = tuple(
         replace(
             group,

@@ -1,4 +1,4 @@
-"""Programs of the system that some tests need."""
+"""System programs that some tests need."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def find_program(name: str) -> str:
-    """Return the path of a program; skip visibly without it, but never in CI."""
+    """Return the path of a program; skip the test if it is missing, or fail in CI."""
     found = shutil.which(name)
     if found is not None:
         return found

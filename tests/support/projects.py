@@ -1,4 +1,4 @@
-"""A small document to make projects of."""
+"""A small document, and projects made of it."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ components:
 
 
 def silent(_: str) -> None:
-    """Hear no progress."""
+    """Ignore progress."""
 
 
 def make_server(folder: Path, cache: Path) -> Path:
-    """Make a server of the document, as `mcpgen new` does; return its folder."""
+    """Make a server of the document with `mcpgen new`; return its folder."""
     (folder / "petshop.yaml").write_text(DOCUMENT)
     options = Options(external_validator=False, models=False, cache=cache)
     report = new(str(folder / "petshop.yaml"), folder / "server", options, silent)

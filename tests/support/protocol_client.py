@@ -1,4 +1,4 @@
-"""A client of one revision over the bare protocol core; every frame is held to its schema."""
+"""A client of the bare protocol core in one revision that checks frames against its schema."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def listing(kind: str, items: list[dict[str, Any]], page_size: int = 1000) -> Pr
 
 
 def definition(*, page_size: int = 1000, **changes: Any) -> ServerDefinition:
-    """A server that offers everything, in the newest shape of each."""
+    """Return a server with all features, in their newest form."""
     full = ServerDefinition(
         {
             "name": "test-server",
@@ -109,7 +109,7 @@ def definition(*, page_size: int = 1000, **changes: Any) -> ServerDefinition:
 
 
 class Peer:
-    """Speaks one revision. Answers of the server are decoded and checked as they are taken."""
+    """A client of one revision, which decodes and checks the messages that it takes."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class Peer:
         return found
 
     def request(self, method: str, *, id: Any = None, **params: Any) -> dict[str, Any]:
-        """A request message of this revision."""
+        """Return a request of this revision."""
         if self.revision.is_modern:
             meta = {VERSION: self.revision.name, CAPABILITIES: self.capabilities}
             params["_meta"] = meta | params.get("_meta", {})
@@ -157,7 +157,7 @@ class Peer:
         return {**message, "params": params} if params else message
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a request that the core answers itself, and return the response."""
+        """Send a request that the core answers by itself, and return the response."""
         message = self.request(method, **params)
         self.send(message)
         (response,) = self.frames()
@@ -165,13 +165,13 @@ class Peer:
         return response
 
     def result(self, method: str, **params: Any) -> dict[str, Any]:
-        """The result of a request that the core answers itself."""
+        """Return the result of a request that the core answers by itself."""
         response = self.ask(method, **params)
         assert "error" not in response, response
         return dict(response["result"])
 
     def error(self, method: str, **params: Any) -> dict[str, Any]:
-        """The error of a request that the core refuses."""
+        """Return the error of a request that the core rejects."""
         response = self.ask(method, **params)
         assert "result" not in response, response
         return dict(response["error"])
@@ -195,7 +195,7 @@ class Peer:
         return [event for event in found if isinstance(event, RequestCancelled)]
 
     def outgoing(self) -> list[Outgoing]:
-        """Return the messages that the server would write now, checked."""
+        """Return the messages that are ready to be sent, checked."""
         found = self.protocol.messages_to_send()
         for outgoing in found:
             for frame in self._decoded(outgoing):
@@ -203,7 +203,7 @@ class Peer:
         return found
 
     def frames(self) -> list[dict[str, Any]]:
-        """Return the messages that the server would write now, decoded and checked."""
+        """Return the messages that are ready to be sent, decoded and checked."""
         return [frame for outgoing in self.outgoing() for frame in self._decoded(outgoing)]
 
     def _decoded(self, outgoing: Outgoing) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""A recording proxy on loopback: it resolves every name to one port, and relays."""
+"""A recording proxy on loopback that resolves every name to one port."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 @asynccontextmanager
 async def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
-    """Serve on a free port, which is returned; at the end, end every connection."""
+    """Serve on a free port, which is yielded; at the end, close all connections."""
     tasks: set[asyncio.Task[None]] = set()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -39,7 +39,7 @@ async def listening(serve: Serve, tls: ssl.SSLContext | None = None) -> AsyncIte
 
 
 class RecordingProxy:
-    """A proxy whose tunnels, and requests in absolute form, all lead to `target_port`.
+    """A proxy that leads all tunnels and absolute-form requests to `target_port`.
 
     With an `answer`, it sends these bytes in place of its own and relays nothing.
     """

@@ -1,4 +1,4 @@
-"""Questions to large APIs, each with the operations that answer it (`tests/bigapi/queries.tsv`)."""
+"""Questions about large APIs, each with the operations that answer it (`bigapi/queries.tsv`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOUND = {  # of how many, at least how many
 
 
 def questions(name: str, document: str) -> list[tuple[str, list[str]]]:
-    """The questions of a set to an API, each with the operations of which one is enough."""
+    """Return the questions of a set about an API, each with the operations that answer it."""
     with QUERIES.open(newline="") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t"))
     return [

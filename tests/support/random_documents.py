@@ -1,4 +1,4 @@
-"""Documents for properties: one with a place for every kind of text, and ones made at random."""
+"""Documents for property tests: one with a slot for every kind of text, and random ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SLOTS = 16
 
 
 def document_with(texts: list[str]) -> dict[str, Any]:
-    """Return a document with each of the `SLOTS` texts where prose or a value is allowed."""
+    """Return a document with the `SLOTS` texts in all places that allow prose or a value."""
     t = iter(texts)
     pet = {
         "type": "object",
@@ -120,7 +120,7 @@ def _reference(component: str) -> dict[str, str]:
 
 @st.composite
 def documents(draw: st.DrawFn) -> dict[str, Any]:
-    """Make a small document out of odd names and nested schemas."""
+    """Draw a small document of odd names and nested schemas."""
     components = draw(st.lists(_COMPONENT_NAMES, max_size=3, unique=True))
     schemas = _schemas(components)
     paths: dict[str, Any] = {}
@@ -173,7 +173,7 @@ def _operation(draw: st.DrawFn, schemas: st.SearchStrategy[Any]) -> dict[str, An
 
 
 def shuffled(node: Any, order: random.Random) -> Any:
-    """Return the same JSON with the keys of every object in another order."""
+    """Return the same JSON with the keys of every object in random order."""
     if isinstance(node, dict):
         keys = list(node)
         order.shuffle(keys)
@@ -182,7 +182,7 @@ def shuffled(node: Any, order: random.Random) -> Any:
 
 
 def project_files(document: dict[str, Any], folder: Path, cache: Path) -> FileSet:
-    """Return the files of the project of a document, without the document itself.
+    """Return the files of a project of a document, without the document itself.
 
     Raises:
         RejectedError: no project can be made of it.

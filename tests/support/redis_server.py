@@ -19,7 +19,7 @@ START_SECONDS = 60.0
 
 
 def find_program() -> str:
-    """Return the path of a server; skip visibly without one, but never in CI."""
+    """Return the path of a server program; skip the test if it is missing, or fail in CI."""
     for name in ("valkey-server", "redis-server"):
         if found := shutil.which(name):
             return found
@@ -30,7 +30,7 @@ def find_program() -> str:
 
 
 class RedisServer:
-    """The server, with the data of its folder; `options` are those of its configuration."""
+    """A server with its data in a folder; `options` are configuration options."""
 
     def __init__(self, folder: Path, *options: str, password: str = "") -> None:
         self._program = find_program()
@@ -45,7 +45,7 @@ class RedisServer:
             self._options += ["--requirepass", password]
 
     def use_tls(self, certificate: Path, key: Path) -> None:
-        """Serve TLS alone, without client certificates."""
+        """Serve TLS only, without client certificates."""
         self._tls_options = ["--tls-port", str(self.port), "--tls-auth-clients", "no"]
         self._tls_options += ["--tls-cert-file", str(certificate), "--tls-key-file", str(key)]
         self._tls = ssl.create_default_context(cafile=str(certificate))
@@ -80,17 +80,17 @@ class RedisServer:
             self.process = None
 
     def freeze(self) -> None:
-        """Let the server accept connections without answering."""
+        """Make the server accept connections without answering."""
         assert self.process is not None
         self.process.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let the server continue."""
+        """Let the server continue after `freeze`."""
         assert self.process is not None
         self.process.send_signal(signal.SIGCONT)
 
     def run(self, *command: str) -> bytes:
-        """Run a command; return the first 64 KB of the answer, as they are on the wire."""
+        """Run a command; return the first 64 KB of the response as sent."""
         commands = [command]
         if self._password:
             commands.insert(0, ("AUTH", self._password))

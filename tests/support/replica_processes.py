@@ -1,4 +1,4 @@
-"""Servers in processes of their own, with a tool that returns what it did, and in which process."""
+"""Server processes with a tool that returns its arguments and the id of its process."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def write_working_package(folder: Path) -> Path:
 
 
 class ServerProcess:
-    """A running server, and the lines of its log."""
+    """A running server with the lines of its log."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -107,7 +107,7 @@ class ServerProcess:
             self._changed.set()
 
     async def until_logged(self, pattern: str) -> re.Match[str]:
-        """Wait for a line of the log."""
+        """Wait for a line in the log."""
 
         async def wait() -> re.Match[str]:
             while True:
@@ -133,7 +133,7 @@ class ServerProcess:
             self._process.send_signal(number)
 
     async def end(self) -> int:
-        """Wait for the end; return the exit code."""
+        """Wait for the process to end; return its exit code."""
         code = await asyncio.wait_for(self._process.wait(), SECONDS)
         await asyncio.wait_for(self._reading, SECONDS)
         return code
@@ -142,7 +142,7 @@ class ServerProcess:
 async def start_server(
     folder: Path, *options: str, settings: Mapping[str, str] | None = None
 ) -> ServerProcess:
-    """Start a server over HTTP on a free port; its own folder is the working directory."""
+    """Start a server over HTTP on a free port, in its own folder."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-c",
@@ -167,7 +167,7 @@ async def start_server(
 async def serving(
     folder: Path, *options: str, settings: Mapping[str, str] | None = None
 ) -> AsyncIterator[ServerProcess]:
-    """Start a server, wait until it serves, and end it."""
+    """Start a server, wait until it is ready, and stop it at the end of the block."""
     server = await start_server(folder, *options, settings=settings)
     try:
         server.url = (await server.until_logged(r"served at (http://\S+)"))[1]
@@ -190,7 +190,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 def read_lines(path: Path) -> list[str]:
-    """Return the lines of a file, which need not exist."""
+    """Return the lines of a file, or none if it does not exist."""
     return path.read_text().splitlines() if path.exists() else []
 
 

@@ -1,4 +1,4 @@
-"""Two replicas of a server in one process, with one store, behind a client that alternates."""
+"""Two replicas of a server in one process, with a shared store and an alternating client."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class ReplicaServed:
 
     @property
     def client(self) -> Client:
-        """A client that reaches only this replica."""
+        """A new client that reaches only this replica."""
         return Client(self.app)
 
     async def die(self) -> None:
-        """End as after SIGKILL: nothing is written or sent any longer."""
+        """Stop as after SIGKILL: nothing is written or sent any more."""
         dead: Any = StoppableStore()
         dead.stop()
         shared: Any = self.app._sessions
@@ -53,7 +53,7 @@ class ReplicaServed:
 
 
 class RoundRobin:
-    """An application that passes each request to the next replica."""
+    """An application that forwards each request to the next replica."""
 
     def __init__(self, apps: list[StreamableHttp]) -> None:
         self._next = itertools.cycle(apps)
@@ -70,19 +70,19 @@ class Replicas:
     both: tuple[ReplicaServed, ReplicaServed]
 
     def new_client(self) -> Client:
-        """A client whose requests go to one replica and the other in turn."""
+        """Return a client whose requests alternate between the replicas."""
         app: Any = RoundRobin([it.app for it in self.both])
         return Client(app)
 
     def at(self, number: int, client: Client) -> Client:
-        """The same client, with requests that go to one replica."""
+        """Return a copy of the client whose requests go to one replica."""
         moved = Client(self.both[number].app)
         moved.session_id, moved.revision = client.session_id, client.revision
         return moved
 
 
 def make_replica(store: StoppableStore, **more: Any) -> ReplicaServed:
-    """Make a replica; `more` goes to `StreamableHttp`."""
+    """Make a replica; `more` is passed to `StreamableHttp`."""
     tools, clock = FakeTools(), Clock()
     dispatcher = Dispatcher(tools, limits=Limits({"client_timeout_seconds": BOUND_SECONDS}))
     shared: Any = store
@@ -100,7 +100,7 @@ def make_replica(store: StoppableStore, **more: Any) -> ReplicaServed:
 
 
 def run_replicas(scenario: Callable[[Replicas], Coroutine[Any, Any, None]], **options: Any) -> None:
-    """Run a test against two replicas, for a bounded time."""
+    """Run a test against two replicas, with a time limit."""
 
     async def bounded() -> None:
         store = StoppableStore()

@@ -1,4 +1,4 @@
-"""Servers in processes of their own: ours, those of others, and proxies."""
+"""Processes of servers, ours and third-party ones, and of proxies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAUSE_SECONDS = 0.02  # between two
 def serving(
     folder: Path, command: Sequence[str], served: str, settings: Mapping[str, str] | None = None
 ) -> Iterator[int]:
-    """Start a module of Python; yield the port that `served` finds in its log, and end it."""
+    """Run a Python module; yield the port that `served` finds in its log."""
     log_file = folder / f"{command[0]}.log"
     paths = os.pathsep.join([str(folder), str(REPOSITORY)])
     environ = {**os.environ, "PYTHONPATH": paths, **(settings or {})}
@@ -61,7 +61,7 @@ def wait_until_listening(port: int, process: subprocess.Popen[bytes], log_file: 
 
 
 def wait_for_end(pid: int) -> None:
-    """Wait until a process that another one started has ended, or is a zombie."""
+    """Wait until a process that is not our child has ended, or is a zombie."""
     for _ in range(ATTEMPTS):
         if not is_running(pid):
             return
@@ -70,7 +70,7 @@ def wait_for_end(pid: int) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether a process exists and is no zombie."""
+    """Return whether a process exists and is not a zombie."""
     try:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except OSError:

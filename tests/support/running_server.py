@@ -1,4 +1,4 @@
-"""A generated server and its mock upstream, for clients that are not mcpgen's own."""
+"""A generated server with a mock API, for third-party clients."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RunningServer:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The whole environment of a process that starts it over stdio."""
+        """The complete environment of a process that starts the server over stdio."""
         return {**os.environ, **self.settings}
 
 
@@ -45,7 +45,7 @@ async def running(
     toolset: str = "",
     more: Mapping[str, str] | None = None,
 ) -> AsyncIterator[RunningServer]:
-    """Start the mock upstream and the server over HTTP; over stdio clients start it themselves.
+    """Run the mock API and the server over HTTP; over stdio, clients start the server.
 
     The package runs from its source folder, or from `site` where it was installed. The mock of a
     server without an API refuses every request. `toolset` is what it lists, if not the usual.
@@ -81,7 +81,7 @@ async def running(
 
 
 async def _announced_url(process: asyncio.subprocess.Process) -> str:
-    """The URL that the server prints on stderr once it listens."""
+    """Return the URL that the server prints on stderr once it listens."""
     assert process.stderr is not None
     seen = []
     while line := (await process.stderr.readline()).decode():
@@ -93,7 +93,7 @@ async def _announced_url(process: asyncio.subprocess.Process) -> str:
 
 
 async def run(command: Sequence[str], *, stdin: str = "", **settings: Any) -> tuple[int, str, str]:
-    """Run a program to its end: exit code, stdout and stderr."""
+    """Run a program to completion; return exit code, stdout and stderr."""
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,
@@ -107,28 +107,28 @@ async def run(command: Sequence[str], *, stdin: str = "", **settings: Any) -> tu
 
 
 async def run_json(command: Sequence[str], *, stdin: str = "", **settings: Any) -> Any:
-    """Run a program that must succeed and print JSON."""
+    """Run a program that must succeed, and return the JSON that it prints."""
     code, out, err = await run(command, stdin=stdin, **settings)
     assert code == 0, f"{command[:3]} ended with {code}: {err[-2000:]}{out[-500:]}"
     return json.loads(out)
 
 
 def inspector() -> list[str]:
-    """The MCP Inspector's command line; skip visibly without it, but never in CI."""
+    """Return the command of the MCP Inspector; skip the test if it is missing, or fail in CI."""
     node = installed(NODE_MODULES / "node" / "bin" / "node", "peers")
     package = NODE_MODULES / "@modelcontextprotocol" / "inspector"
     return [str(node), str(package / "clients" / "launcher" / "build" / "index.js"), "--cli"]
 
 
 def inspected(server: RunningServer, transport: str) -> list[str]:
-    """The arguments by which the Inspector reaches a server, over "stdio" or else HTTP."""
+    """Return the Inspector's arguments for a server, over "stdio" or else HTTP."""
     if transport != "stdio":
         return ["--server-url", server.url]
     return [*(f"-e{name}={value}" for name, value in server.settings.items()), *server.command]
 
 
 def installed(path: Path, target: str) -> Path:
-    """Return a program that `make` installs; skip visibly without it, but never in CI."""
+    """Return a program that `make` installs; skip the test if it is missing, or fail in CI."""
     if not path.exists():
         message = f"{path.relative_to(REPOSITORY)} is missing; `make {target}` installs it"
         if os.environ.get("CI") == "true":

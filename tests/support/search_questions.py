@@ -1,4 +1,4 @@
-"""Tasks for the search of APIs, each with every operation that answers it.
+"""Tasks for the search of APIs, each with all operations that answer it.
 
 `tests/search_questions/documents.tsv` names the sets: `development` may be read while the ranking
 is written, `heldout` was written at the same time and shown to nobody until the ranking was frozen.
@@ -28,7 +28,7 @@ class SearchQuestion:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """The questions to one document."""
+    """The questions about one document."""
 
     name: str
     is_held_out: bool

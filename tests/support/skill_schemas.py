@@ -1,4 +1,4 @@
-"""JSON Schemas of the results of the Skills extension, written after its text.
+"""JSON Schemas of the results of the Skills extension, derived from its specification.
 
 The specification has them as TypeScript only. They refer to types of MCP 2026-07-28.
 """

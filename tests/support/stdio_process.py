@@ -1,4 +1,4 @@
-"""A real server process on pipes: a small package written for the test, and a client for it."""
+"""A real server process with a small package written for the test, and a client for it."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ NAMES = ("big", "crash", "echo", "noise", "release", "started", "stays", "wait_f
 
 
 def write_package(folder: Path, *, tools: Iterable[str] = NAMES, listed: int = 0) -> Path:
-    """Write `small_mcp`, with `listed` more tools in its list that no test calls."""
+    """Write `small_mcp` with `listed` additional tools that no test calls."""
     package = folder / "small_mcp"
     generated = package / "_generated"
     (generated / "tools").mkdir(parents=True)
@@ -164,7 +164,7 @@ def write_package(folder: Path, *, tools: Iterable[str] = NAMES, listed: int = 0
 
 
 class StdioProcess:
-    """A server process. Every wait has a bound; leaving the block ends the process."""
+    """A server process. Every wait is bounded; leaving the block ends the process."""
 
     def __init__(
         self, folder: Path, *arguments: str, python: Iterable[str] = ("-m", "small_mcp")
@@ -206,7 +206,7 @@ class StdioProcess:
         return self._process.pid
 
     def send(self, *messages: Any) -> None:
-        """Write messages (or raw lines, as bytes), all in one write."""
+        """Send messages, or raw lines as bytes, in a single write."""
         self.send_bytes(
             b"".join(
                 (each if isinstance(each, bytes) else json.dumps(each).encode()) + b"\n"
@@ -251,14 +251,14 @@ class StdioProcess:
         self._process.send_signal(number)
 
     def signal_until_it_ends(self, number: signal.Signals) -> None:
-        """Send a signal again and again, since two that are sent at once may come as one."""
+        """Send a signal repeatedly until the process ends, since signals may be merged."""
         deadline = time.monotonic() + SECONDS
         while self.is_running() and time.monotonic() < deadline:
             self.signal(number)
             select.select([], [], [], 0.02)
 
     def wait_for_output(self) -> None:
-        """Wait until the server has begun to write; nothing is read."""
+        """Wait until the server has begun to write, without reading."""
         ready, _, _ = select.select([self.stdout], [], [], SECONDS)
         assert ready, f"the server wrote nothing; stderr: {self.stderr}"
 
@@ -278,7 +278,7 @@ class StdioProcess:
 
 
 def request(id: Any, method: str, **params: Any) -> dict[str, Any]:
-    """A modern request."""
+    """Return a modern request."""
     return {"jsonrpc": "2.0", "id": id, "method": method, "params": {"_meta": META, **params}}
 
 

@@ -1,4 +1,4 @@
-"""The store in memory, for several replicas in one process, that a test can stop and start."""
+"""A store in memory for several replicas in one process that a test can stop and start."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mcpgen.runtime.state.store import StoreUnavailableError
 
 
 class StoppableStore:
-    """A store that answers as over a network: not at once, and not while it is stopped."""
+    """A store that behaves like one on a network, and does not answer while it is stopped."""
 
     def __init__(self) -> None:
         self._store = MemoryStore()
         self.is_available = True
 
     def stop(self) -> None:
-        """Answer nothing from now on, and lose all subscribers."""
+        """Stop answering, and drop all subscribers."""
         self.is_available = False
         self._store._channels.fail("the test has stopped it")
 

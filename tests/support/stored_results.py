@@ -1,4 +1,4 @@
-"""A shop whose long results are stored, in this process, with an API that the test plays."""
+"""A shop with stored results, in this process, whose API responses the test provides."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def make_document() -> dict[str, Any]:
 
 @cache
 def serve_shop() -> Served:
-    """Make and import the package, once for all tests of a process."""
+    """Generate and import the package, once for all tests of a process."""
     folder = Path(mkdtemp(prefix="stored-shop-"))
     document = folder / "openapi.json"
     document.write_text(json.dumps(make_document()), encoding="utf-8")
@@ -85,7 +85,7 @@ def serve_shop() -> Served:
 
 @dataclass
 class Api:
-    """Answers each path with a value: bytes with a media type, a text, or JSON."""
+    """An API that answers each path with a value: bytes with a media type, text, or JSON."""
 
     answers: dict[str, Any] = field(default_factory=dict)
     requests: list[HttpRequest] = field(default_factory=list)
@@ -105,7 +105,7 @@ class Api:
 
 @dataclass
 class Shop:
-    """A process of the server: its API, its dispatcher and clients of it."""
+    """A server instance with its API, its dispatcher and clients."""
 
     api: Api
     dispatcher: Dispatcher
@@ -114,7 +114,7 @@ class Shop:
     def open(
         cls, environ: Mapping[str, str] | None = None, *, store: Store | None = None, **answers: Any
     ) -> Shop:
-        """Start a process; `answers` are by the last part of the path."""
+        """Start an instance; `answers` are by the last part of the path."""
         api = Api({f"/{name}": answer for name, answer in answers.items()})
         given = {**ENVIRON, **(environ or {})}
         package = serve_shop().package
@@ -128,13 +128,13 @@ class Shop:
 
 
 def find_link(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the link to the resource of a result that is stored."""
+    """Return the link to the resource of a stored result."""
     (link,) = [it for it in result["content"] if it["type"] == "resource_link"]
     return dict(link)
 
 
 def find_handle(result: Mapping[str, Any]) -> str:
-    """Return the handle of a result that is stored."""
+    """Return the handle of a stored result."""
     return str(find_link(result)["uri"].partition(":/results/")[2])
 
 
@@ -144,7 +144,7 @@ def list_texts(result: Mapping[str, Any]) -> list[str]:
 
 
 async def follow(client: Client, result: Mapping[str, Any], expected: str = "") -> list[Any]:
-    """Make the call for the rest until none is named; return the results, the first one too.
+    """Make follow-up calls until none is named; return all results, including the first one.
 
     The next page, which another tool reads, is not fetched. `expected` is the tool that reads on.
     """

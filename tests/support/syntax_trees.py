@@ -1,4 +1,4 @@
-"""Comparison of Python modules by their syntax, independent of their texts."""
+"""Comparison of Python modules by their syntax, ignoring texts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 
 
 def without_constants(source: bytes) -> str:
-    """The syntax tree of a module without its docstrings and the values of its constants."""
+    """Dump the syntax tree of a module without docstrings and values of constants."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.AsyncFunctionDef | ast.FunctionDef):
@@ -17,7 +17,7 @@ def without_constants(source: bytes) -> str:
 
 
 def is_text(statement: ast.stmt) -> bool:
-    """Whether a statement is a docstring or the description of a key, which may be absent."""
+    """Return whether a statement is a docstring of a function, class, module or key."""
     return (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Constant)

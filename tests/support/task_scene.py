@@ -1,4 +1,4 @@
-"""Processes of one server with tasks, that share a store, and clients of them."""
+"""Processes of one server with tasks and a shared store, and their clients."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FINAL = {"completed", "failed", "cancelled"}
 
 
 class TaskProcess:
-    """One process of the server, and the connection of one client to it."""
+    """One server process, and the connection of one client to it."""
 
     def __init__(self, dispatcher: Dispatcher, definition: ServerDefinition) -> None:
         self.service = dispatcher.task_service
@@ -40,7 +40,7 @@ class TaskProcess:
     def of_features(
         cls, features: Features, store: Store, *, limits: dict[str, float] | None = None
     ) -> TaskProcess:
-        """Serve hand-written tools."""
+        """Return a process that serves handwritten tools."""
         bare = ServerDefinition({"name": "jobs", "version": "1"}, tools=PreparedList("tools", []))
         definition = features.extend(bare, []).replace(extensions={TASKS_EXTENSION: {}})
         dispatcher = Dispatcher(NoTools(), features, limits=Limits(limits))
@@ -57,7 +57,7 @@ class TaskProcess:
         principal: str = "",
         **params: Any,
     ) -> dict[str, Any]:
-        """Send a request and return the response; every frame is held to its schema."""
+        """Send a request and return the response; every frame is checked against its schema."""
         self._last_id += 1
         params["_meta"] = {VERSION: MODERN, CAPABILITIES: capabilities}
         message = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}
@@ -76,13 +76,13 @@ class TaskProcess:
         return frame
 
     async def result(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a request that succeeds."""
+        """Send a request that must succeed; return its result."""
         response = await self.request(method, **params)
         assert "result" in response, response
         return dict(response["result"])
 
     async def error(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a request that fails."""
+        """Send a request that must fail; return its error."""
         response = await self.request(method, **params)
         assert "error" in response, response
         return dict(response["error"])
@@ -96,7 +96,7 @@ class TaskProcess:
     async def until(
         self, task_id: str, is_reached: Callable[[dict[str, Any]], bool], **more: Any
     ) -> dict[str, Any]:
-        """Ask for a task until its state is reached."""
+        """Poll a task until it reaches a state; return the task."""
         async with asyncio.timeout(BOUND_SECONDS):
             while True:
                 task = await self.result("tasks/get", taskId=task_id, **more)
@@ -105,11 +105,11 @@ class TaskProcess:
                 await asyncio.sleep(0.005)
 
     async def until_final(self, task_id: str, **more: Any) -> dict[str, Any]:
-        """Ask for a task until it has ended."""
+        """Poll a task until it has ended; return the task."""
         return await self.until(task_id, lambda task: task["status"] in FINAL, **more)
 
     async def kill(self) -> None:
-        """End everything of this process at once, and store nothing any more."""
+        """Cancel everything in this process at once, and store nothing any more."""
         service = self.service
         assert service is not None
         tasks = [it for it in asyncio.all_tasks() if it is not asyncio.current_task()]
@@ -127,14 +127,14 @@ class TaskProcess:
 
 
 class _NoStore:
-    """The store of a killed process: every use of it is cancelled."""
+    """The store of a killed process: every access is cancelled."""
 
     def __getattr__(self, name: str) -> Any:
         raise asyncio.CancelledError
 
 
 def text_of(task: dict[str, Any]) -> str:
-    """The text of the first block of a task's result."""
+    """Return the text of the first content block in a task's result."""
     return str(task["result"]["content"][0]["text"])
 
 

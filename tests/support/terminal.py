@@ -1,4 +1,4 @@
-"""A terminal of some size, in tmux: keys go in, and the screen comes out as text."""
+"""A terminal of a given size in tmux: keys go in, and the screen is read as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STEP_SECONDS = 0.05
 
 
 class Terminal:
-    """One session of a tmux server of its own."""
+    """One session of a separate tmux server."""
 
     def __init__(self, socket: Path) -> None:
         self._tmux = [find_program("tmux"), "-S", str(socket), "-f", os.devnull]
@@ -27,7 +27,7 @@ class Terminal:
     def start(
         self, size: tuple[int, int], command: str, folder: Path, variables: Mapping[str, str]
     ) -> None:
-        """Start a command in a terminal of so many columns and rows.
+        """Start a command in a terminal of this many columns and rows.
 
         tmux replaces some variables of the session, such as PATH, by those of its own process.
         """
@@ -40,7 +40,7 @@ class Terminal:
         )
 
     def press(self, *keys: str) -> None:
-        """Press keys, in tmux's names: `Enter`, `C-c`, `Down`, or the text to type."""
+        """Press keys, by tmux's names (`Enter`, `C-c`, `Down`), or type text."""
         self._run("send-keys", *keys)
 
     def screen(self) -> str:
@@ -49,7 +49,7 @@ class Terminal:
         return "\n".join(line.rstrip() for line in lines).rstrip()
 
     def history(self) -> str:
-        """Return the lines on the screen and those that were scrolled off it."""
+        """Return the lines on the screen and the lines scrolled off it."""
         lines = self._run("capture-pane", "-p", "-S", "-1000").splitlines()
         return "\n".join(line.rstrip() for line in lines).rstrip()
 
@@ -87,7 +87,7 @@ class Terminal:
 def open_terminal(
     folder: Path, command: str, *, size: tuple[int, int] = (80, 24), socket_folder: Path
 ) -> Iterator[Terminal]:
-    """Run a command in a terminal, in an environment where `mcpgen` is that of this checkout."""
+    """Run a command in a terminal in which `mcpgen` is that of this checkout."""
     terminal = Terminal(socket_folder / "tmux")
     variables = {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),

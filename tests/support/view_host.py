@@ -1,4 +1,4 @@
-"""A host of MCP Apps in a browser, which shows one view with results that a test chooses."""
+"""A host of MCP Apps in a browser, which shows one view with results chosen by a test."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def make_policy(meta: JsonObject) -> str:
 
 
 class ViewHost:
-    """The pages of the host, and what was requested of it."""
+    """The pages of the host, and the requests that they made."""
 
     def __init__(self, contents: JsonObject, result: JsonObject | None) -> None:
         self.contents = contents
@@ -65,7 +65,7 @@ class ViewHost:
 
 
 async def received(page: Page, method: str, *, count: int = 0) -> list[Any]:
-    """Return the parameters of the view's messages of a method, after `count` have come."""
+    """Return the params of the view's messages of a method, once there are `count`."""
     find = f"window.received.filter((it) => it.method === {method!r})"
     await page.wait_for(f"{find}.length >= {count}", in_frame=False)
     found: list[Any] = await page.evaluate(f"{find}.map((it) => it.params ?? null)", in_frame=False)
@@ -79,7 +79,7 @@ async def tell_view(page: Page, method: str, params: Any) -> None:
 
 
 async def click(page: Page, label: str) -> None:
-    """Click the button with this label as soon as there is one."""
+    """Wait for the button with this label, and click it."""
     find = f"[...document.querySelectorAll('button')].find((it) => it.textContent === {label!r})"
     await page.wait_for(f"{find} !== undefined")
     await page.evaluate(f"{find}.click()")

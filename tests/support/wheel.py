@@ -1,4 +1,4 @@
-"""mcpgen as its users get it: a wheel, and empty environments to install it into.
+"""The wheel of mcpgen, and empty environments to install it into.
 
 Nothing here asks a package index: `make` filled the wheelhouse, and the only wheel of mcpgen that
 pip is offered is the one built from this checkout.
@@ -30,7 +30,7 @@ _NOT_INHERITED = ("PIP_", "PYTEST_", "PYTHON", "UV_", "VIRTUAL_ENV")
 
 @functools.cache
 def mcpgen_wheel() -> Path:
-    """Build the wheel of this checkout, unless another run did; the folder has no other file."""
+    """Build the wheel of this checkout once, into a folder without other files."""
     digest = hashlib.sha256()
     for path in _sources():
         digest.update(path.relative_to(REPOSITORY).as_posix().encode() + b"\0" + path.read_bytes())
@@ -61,7 +61,7 @@ def _sources() -> Iterator[Path]:
 
 
 def make_environment(directory: Path, *requirements: str, offers_mcpgen: bool = True) -> Path:
-    """Make a virtual environment with nothing but `requirements`; return the folder of programs.
+    """Make a virtual environment with only `requirements`; return its folder of programs.
 
     There is no pip in it. Without `offers_mcpgen` the requirements have to name a wheel of mcpgen.
     """
@@ -72,20 +72,20 @@ def make_environment(directory: Path, *requirements: str, offers_mcpgen: bool = 
 
 
 def make_environment_with_uv(directory: Path, *requirements: str) -> Path:
-    """Make the same environment with uv; return the folder of programs."""
+    """Make the same environment with uv; return its folder of programs."""
     scripts = new_environment(directory)
     run(*uv_command(scripts, mcpgen_wheel().parent), "install", *requirements)
     return scripts
 
 
 def new_environment(directory: Path) -> Path:
-    """Make an empty virtual environment; return the folder of its programs."""
+    """Make an empty virtual environment; return its folder of programs."""
     venv.create(directory, symlinks=True)
     return directory / "bin"
 
 
 def pip_command(scripts: Path) -> list[str]:
-    """Return the command of a pip that installs into an environment, from the wheelhouse alone."""
+    """Return a pip command that installs into an environment from the wheelhouse only."""
     wheelhouse = installed(WHEELHOUSE / "filled", "wheelhouse").parent
     options = {
         "CONFIG_FILE": os.devnull,
@@ -100,7 +100,7 @@ def pip_command(scripts: Path) -> list[str]:
 
 
 def uv_command(scripts: Path, *offered: Path) -> list[str]:
-    """Return the command of uv that takes the arguments of pip, and installs from the wheelhouse.
+    """Return a uv command with pip's arguments that installs from the wheelhouse.
 
     It takes a sixth of pip's time, since it unpacks a wheel once for all environments. `offered`
     are folders with further wheels.
@@ -121,7 +121,7 @@ def uv_command(scripts: Path, *offered: Path) -> list[str]:
 
 
 def shell_variables(scripts: Path) -> dict[str, str]:
-    """Return the variables of a shell in which an environment is active, and nothing else is."""
+    """Return the variables of a shell with only this environment active."""
     inherited = {
         name: value for name, value in os.environ.items() if not name.startswith(_NOT_INHERITED)
     }
@@ -146,6 +146,6 @@ def run(*command: str, **options: object) -> str:
 
 
 def copy_project(project: Path, directory: Path) -> Path:
-    """Copy a project without what tools left in it."""
+    """Copy a project without files that tools left in it."""
     left = ("__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", "*.egg-info")
     return Path(shutil.copytree(project, directory, ignore=shutil.ignore_patterns(*left)))

@@ -1,4 +1,4 @@
-"""Fills a folder with the wheels that environments of tests are installed from, without an index.
+"""Fill a folder with wheels, so that environments of tests can be installed without an index.
 
 `python -m tests.support.wheelhouse DIR`, run by `make`: everything that mcpgen and its extras
 require, and the test tools, at the pinned versions. mcpgen itself is not among them.
@@ -15,7 +15,7 @@ from tests.support.paths import REPOSITORY
 
 
 def requirements() -> list[str]:
-    """List what `pyproject.toml` requires, with every extra; an extra may name another extra."""
+    """Return the requirements in `pyproject.toml` with all extras, including extras of extras."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"].values()
     lines = [*project["dependencies"], *(line for extra in extras for line in extra)]

@@ -1,4 +1,4 @@
-"""An MCP client on plain sockets that remembers where its streams broke off, and resumes them."""
+"""An MCP client on plain sockets that resumes streams where they broke off."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS = 60.0
 
 
 class BrokenOffError(Exception):
-    """The connection ended before the response did."""
+    """The connection ended before the response was complete."""
 
 
 @dataclass
@@ -28,7 +28,7 @@ class WireResponse:
     _events: AsyncIterator[dict[str, str]] | None = None
 
     async def parts(self) -> AsyncIterator[bytes]:
-        """Yield the body as it arrives; raise `BrokenOffError` if its end does not."""
+        """Yield the body as it arrives; raise `BrokenOffError` if it is incomplete."""
         try:
             if "chunked" in self.headers.get("transfer-encoding", ""):
                 while size := int(await self.reader.readuntil(b"\r\n"), 16):
@@ -46,7 +46,7 @@ class WireResponse:
             self.close()
 
     def events(self) -> AsyncIterator[dict[str, str]]:
-        """Return the iterator of the server-sent events, without comments."""
+        """Yield the server-sent events, without comments."""
         if self._events is None:
             self._events = self._read_events()
         return self._events
@@ -68,7 +68,7 @@ class WireResponse:
 async def send(
     url: str, method: str, headers: Mapping[str, str] | None = None, body: Any = None
 ) -> WireResponse:
-    """Send a request on a connection of its own; return when the head of the response is there."""
+    """Send a request on a new connection; return once the head of the response is read."""
     parts = urlsplit(url)
     target = parts.path + (f"?{parts.query}" if parts.query else "")
     data = b"" if body is None else json.dumps(body).encode()
@@ -133,13 +133,13 @@ class WireClient:
         return await self.post(message | ({"params": params} if params else {}))
 
     async def post(self, message: Any) -> int:
-        """Send a message that has no answer; return the status."""
+        """Send a message without a response; return the status."""
         response = await send(self.url, "POST", self.headers, message)
         await response.read()
         return response.status
 
     async def request(self, method: str, params: Any = None, *, id: Any = 1) -> Any:
-        """Send a request; return its response, of whichever connection it arrives on.
+        """Send a request; return its response, on whatever connection it arrives.
 
         Raises:
             BrokenOffError: the connection broke off before the client knew where to resume.
@@ -154,7 +154,7 @@ class WireClient:
         return await self._read_answer(response, id)
 
     async def call(self, tool: str, /, *, id: Any = 1, **arguments: Any) -> Any:
-        """Call a tool, with progress."""
+        """Call a tool with a progress token."""
         params = {"name": tool, "arguments": arguments, "_meta": {"progressToken": id}}
         return await self.request("tools/call", params, id=id)
 

@@ -1,4 +1,4 @@
-"""Runs commands of a workspace in this process, and reads their JSON."""
+"""Run workspace commands in this process, and read their JSON."""
 
 from __future__ import annotations
 

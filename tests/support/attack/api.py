@@ -1,4 +1,4 @@
-"""An API that misbehaves as a test requires, on a thread and an event loop of its own."""
+"""An API that misbehaves as a test requires, on its own thread and event loop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Behaviour = Callable[["Exchange"], Awaitable[None]]
 
 
 class Exchange:
-    """One request to the API, and the socket on which to answer it in any way."""
+    """One request to the API, and the socket for any kind of response."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Exchange:
 
     @property
     def target(self) -> str:
-        """The path with the query."""
+        """The path with the query string."""
         return self.head.split(b" ", 2)[1].decode()
 
     def headers(self, name: str) -> list[str]:
@@ -59,7 +59,7 @@ class Exchange:
         content_type: str = "application/json",
         headers: tuple[tuple[str, str], ...] = (),
     ) -> None:
-        """Answer with a correct HTTP response; bytes and text as they are, other values as JSON."""
+        """Send a valid HTTP response; bytes and text are sent unchanged, other values as JSON."""
         await self.send(response(value, status=status, content_type=content_type, headers=headers))
 
 
@@ -70,7 +70,7 @@ def response(
     content_type: str = "application/json",
     headers: tuple[tuple[str, str], ...] = (),
 ) -> bytes:
-    """The bytes of a correct HTTP response."""
+    """Return the bytes of a valid HTTP response."""
     if isinstance(value, bytes):
         body = value
     else:
@@ -81,7 +81,7 @@ def response(
 
 
 class HostileApi:
-    """Serves `GET /healthy/{id}` correctly, and every other path as a test has decided.
+    """An API that serves `GET /healthy/{id}` correctly, and other paths as tests decide.
 
     A behaviour is a coroutine function that gets the `Exchange`. When it returns, the next request
     of the connection is read; when it raises, the connection is closed.
@@ -107,7 +107,7 @@ class HostileApi:
         return self._port
 
     def on(self, path: str, behaviour: Behaviour) -> None:
-        """Have requests of a path (without its query) answered by a behaviour."""
+        """Set the behavior for requests of a path (without its query)."""
         self.behaviours[path] = behaviour
 
     def __enter__(self) -> HostileApi:

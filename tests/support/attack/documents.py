@@ -11,7 +11,7 @@ HEALTHY_TOOL = "get_healthy"
 def api_document(
     paths: dict[str, Any] | None = None, components: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """An OpenAPI document with the bystander's operation, `getHealthy`, and `paths`."""
+    """Return an OpenAPI document with the bystander's operation, `getHealthy`, and `paths`."""
     healthy = {
         "operationId": "getHealthy",
         "summary": "Get something by its identifier",
@@ -45,7 +45,7 @@ def operation(
     schema: dict[str, Any] | None = None,
     **others: Any,
 ) -> dict[str, Any]:
-    """An operation with one response, of a media type and perhaps a schema."""
+    """Return an operation with one response of a media type, with an optional schema."""
     content: dict[str, Any] = {} if schema is None else {"schema": schema}
     return {
         "operationId": operation_id,

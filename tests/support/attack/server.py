@@ -1,4 +1,4 @@
-"""A generated server under attack, and the second client that must be served meanwhile."""
+"""A generated server under attack, and a second client that must be served meanwhile."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.paths import REPOSITORY
 PACKAGE = "attacked_mcp"
 PREFIX = "ATTACKED_"
 GOAL_SECONDS = 1.0
-"""Within which a bystander is answered on a machine that does nothing else."""
+"""Time limit for responses to a bystander on an otherwise idle machine."""
 SLOWER = 5.0  # a machine that tests must bear, compared with that one
 ANSWER_SECONDS = GOAL_SECONDS * SLOWER
 MAX_GROWTH_MB = 150.0
@@ -43,21 +43,21 @@ def generate(folder: Path, document: dict[str, Any], *arguments: str) -> Path:
 
 
 def configure(project: Path, manifest: str) -> None:
-    """Append entries to the `mcpgen.yaml` of a project that was just generated, and regenerate."""
+    """Append entries to the `mcpgen.yaml` of a new project, and regenerate the project."""
     with (project / "mcpgen.yaml").open("a") as file:
         file.write(manifest)
     run_mcpgen("generate", str(project))
 
 
 def run_mcpgen(*arguments: str) -> None:
-    """Run a command of mcpgen that must succeed."""
+    """Run an mcpgen command that must succeed."""
     command = [sys.executable, "-m", "mcpgen", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 class AttackedServer:
-    """A server process. Its log is `log`; leaving the block ends it, also if it failed."""
+    """A server process. Its log is `log`; leaving the block stops it, also after a failure."""
 
     def __init__(self, process: subprocess.Popen[bytes], log_file: Path, port: int = 0) -> None:
         self.process = process
@@ -71,7 +71,7 @@ class AttackedServer:
 
     @property
     def growth_mb(self) -> float:
-        """Maximum growth of the process's memory since the start."""
+        """Maximum memory growth of the process since the start."""
         return (peak_resident_bytes(self.process.pid) - self._bytes_at_start) / 1e6
 
     @property
@@ -162,12 +162,12 @@ def _announced_port(process: subprocess.Popen[bytes], log_file: Path) -> int:
 
 
 def resident_bytes(pid: int) -> int:
-    """The memory of a process now."""
+    """Return the current memory of a process."""
     return _status_bytes(pid, "VmRSS:")
 
 
 def peak_resident_bytes(pid: int) -> int:
-    """The most memory that a process ever had."""
+    """Return the peak memory of a process."""
     return _status_bytes(pid, "VmHWM:")
 
 
@@ -179,7 +179,7 @@ def _status_bytes(pid: int, name: str) -> int:
 
 
 class HttpClient:
-    """A client over HTTP: one connection, one request at a time, every wait bounded."""
+    """A client over HTTP with one connection, one request at a time, and bounded waits."""
 
     def __init__(
         self, port: int, address: str = ATTACKER_ADDRESS, *, seconds: float = 60.0
@@ -244,7 +244,7 @@ class HttpClient:
 
 
 class Bystander:
-    """A second client over HTTP, at another address, that pings and calls a tool all the time.
+    """A second HTTP client, at another address, that pings and calls a tool continuously.
 
     It runs on a thread between `with` and the end of the block. `check` then checks that it was
     always answered, with its own data, within the bound.
@@ -272,14 +272,14 @@ class Bystander:
         self._client.__exit__(None, None, None)
 
     def wait_until_served(self, rounds: int = 2) -> None:
-        """Wait for some more rounds, for an attack that is over quickly; `check` finds faults."""
+        """Wait for more rounds, for attacks that end quickly; `check` reports faults."""
         due = time.monotonic() + 2 * ANSWER_SECONDS
         wanted = self.rounds + rounds
         while self.rounds < wanted and self._fault is None and time.monotonic() < due:
             time.sleep(0.01)
 
     def check(self) -> None:
-        """Prove the goals of every attack; call it after the block.
+        """Check the goals that every attack must meet; call it after the block.
 
         Raises:
             AssertionError: an answer was late, wrong or missing, memory grew, or the server died.

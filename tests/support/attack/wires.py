@@ -1,4 +1,4 @@
-"""Raw connections of an attacker, and the bytes of requests that it sends on them."""
+"""Raw connections of an attacker, and the bytes of requests sent on them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Wires:
         address: str = ATTACKER_ADDRESS,
         receive_buffer: int | None = None,
     ) -> list[socket.socket]:
-        """Open connections and send something on each; return those that accepted all of it."""
+        """Open connections and send data on each; return those that accepted all of it."""
         opened = []
         for _ in range(count):
             each = socket.socket()
@@ -94,34 +94,34 @@ def read_response(stream: Any) -> int:
 
 
 def tool_call(name: str, arguments: dict[str, Any] | None = None) -> bytes:
-    """A `tools/call` of 2026-07-28 over HTTP."""
+    """Return a `tools/call` request of 2026-07-28 over HTTP."""
     params = {"name": name, "arguments": arguments or {}, "_meta": _META}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     return post(message, ("Mcp-Method", "tools/call"), ("Mcp-Name", name))
 
 
 def listen() -> bytes:
-    """A `subscriptions/listen`, whose stream stays open."""
+    """Return a `subscriptions/listen` request, whose stream stays open."""
     params = {"notifications": {}, "_meta": _META}
     message = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
     return post(message, ("Mcp-Method", "subscriptions/listen"))
 
 
 def legacy(method: str, params: object, session: str = "") -> bytes:
-    """A request of a client that shakes hands."""
+    """Return a request of a legacy client."""
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     headers = [("Mcp-Session-Id", session)] if session else []
     return post(message, *headers, version=LEGACY)
 
 
 def post(message: object, *headers: tuple[str, str], version: str = MODERN) -> bytes:
-    """A POST of a message."""
+    """Return a POST request of a message."""
     body = json.dumps(message).encode()
     return post_head(("Content-Length", str(len(body))), *headers, version=version) + body
 
 
 def post_head(*headers: tuple[str, str], version: str = MODERN) -> bytes:
-    """The head of a POST."""
+    """Return the head of a POST request."""
     fields = [
         ("Host", "127.0.0.1"),
         ("Content-Type", "application/json"),
