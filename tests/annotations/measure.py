@@ -1,4 +1,4 @@
-"""`make annotations`: precision and recall of the rules of annotations; tables.
+"""Precision and recall of the annotation rules, as tables: `make annotations`.
 
 `python -m tests.annotations.measure [--documents FOLDER] [--errors]`. Without `--documents`, the
 rules see the rows of `operations.tsv` as they are committed. With it, they see the texts of the
@@ -23,7 +23,7 @@ ROWS = Path(__file__).with_name("operations.tsv")
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """One operation and what a person who read it says of a call.
+    """One operation with the effect that a human labeller assigned to it.
 
     `effect` is "read", "add", "change" or "destroy"; `doubt` is why another label was considered.
     """
@@ -39,7 +39,7 @@ class Labelled:
 
     @property
     def is_held_out(self) -> bool:
-        """Whether its document was not looked at while the rules were written."""
+        """Whether the document was set aside while the rules were written."""
         return self.document in HELD_OUT
 
 
@@ -51,14 +51,14 @@ def read_rows() -> list[Labelled]:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How many of `out_of` are right."""
+    """Share of correct decisions: `right` of `out_of`."""
 
     right: int
     out_of: int
 
     @property
     def share(self) -> float:
-        """The part that is right; 1 of none."""
+        """The fraction that is right; 1.0 if `out_of` is 0."""
         return self.right / self.out_of if self.out_of else 1.0
 
     def __str__(self) -> str:
@@ -67,7 +67,7 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was measured for one set of rows in one mode."""
+    """Precision and recall for one set of rows in one mode."""
 
     read_only_precision: Ratio
     read_only_recall: Ratio
@@ -80,7 +80,7 @@ Judged = tuple[Labelled, Decision]
 
 
 def measure(judged: Sequence[Judged]) -> Figures:
-    """Compare decisions with labels."""
+    """Compare decisions with labels, and return the precision and recall."""
 
     def compare(
         is_said: Callable[[Decision], bool], is_so: Callable[[Labelled], bool]
@@ -100,7 +100,7 @@ def measure(judged: Sequence[Judged]) -> Figures:
 def judge(
     rows: Iterable[Labelled], texts: Mapping[tuple[str, str, str], str], *, is_trusted: bool
 ) -> list[Judged]:
-    """Apply the rules to rows; `texts` are descriptions by document, method and path."""
+    """Apply the rules to rows; `texts` maps document, method and path to descriptions."""
     return [(row, decide_hints(_make_operation(row, texts), is_trusted=is_trusted)) for row in rows]
 
 
@@ -149,7 +149,7 @@ def main() -> None:
 
 
 def list_errors(judged: Iterable[Judged]) -> None:
-    """Print what is wrongly read-only, and what changes something and is not destructive."""
+    """Print operations wrongly hinted as read-only, and changing ones not hinted as destructive."""
     for row, decision in judged:
         for hint, is_wrong in (
             ("readOnlyHint", decision.hints["readOnlyHint"] and row.effect != "read"),

@@ -1,4 +1,4 @@
-"""Choose the operations of the labelled set: at random, and at random among suspicious ones.
+"""Sample the operations of the labelled set: at random, and from suspicious operations.
 
 `python -m tests.annotations.sample [--texts] FOLDER` prints the operations as rows. FOLDER contains
 the documents of which the corpus has no copy. `--texts` adds the texts of the operations, for the
@@ -37,7 +37,7 @@ TUNING = {
     "cloudformation": "ag-amazonaws.com-cloudformation-2010-05-15.yaml",
     "okta": "okta-management-openapi-spec-dist-legacy-v1-swagger.yaml",
 }
-"""The documents whose operations may be read while the rules are written."""
+"""Documents whose operations may be read while the rules are written."""
 
 HELD_OUT = {
     "stripe": "ag-stripe.com-2020-08-27.yaml",
@@ -51,7 +51,7 @@ HELD_OUT = {
     "organizations": "ag-amazonaws.com-organizations-2016-11-28.yaml",
     "pagerduty": "openapi-connectors-openapi-pagerduty-openapi.yaml",
 }
-"""The documents whose operations were labelled, and not looked at while the rules were written."""
+"""Documents whose operations were labelled but not looked at while the rules were written."""
 
 _CHANGES = re.compile(
     r"delet|remov|destroy|uninstall|revok|publish|purg|eras|reset|clear|cancel|archiv|unlink"
@@ -67,7 +67,7 @@ _ADDS = re.compile(r"add|like|star|follow|save|subscrib|watch|tag|label|member|j
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """An operation of a document; `stratum` is "random" or "suspicious"."""
+    """A sampled operation of a document; `stratum` is "random" or "suspicious"."""
 
     document: str
     stratum: str
@@ -78,7 +78,7 @@ class Sampled:
 
 
 def iterate_operations(document: str, root: dict[str, Any]) -> Iterator[Sampled]:
-    """Yield the operations of a parsed document, in its order."""
+    """Yield the operations of a parsed document, in document order."""
     for path, item in root["paths"].items():
         for method in METHODS:
             operation = item.get(method)
@@ -91,7 +91,7 @@ def iterate_operations(document: str, root: dict[str, Any]) -> Iterator[Sampled]
 
 
 def is_suspicious(operation: Sampled) -> bool:
-    """Whether words of the id, the path's end or the text contradict the method's usual meaning."""
+    """Return whether words of the id, path or text contradict the usual meaning of the method."""
     last = [part for part in operation.path.split("/") if part and "{" not in part][-2:]
     words = re.sub(r"([a-z])([A-Z])", r"\1 \2", operation.operation_id)
     told = re.sub(r"[_\W]+", " ", " ".join([words, *last, operation.texts[:40]])).lower()
@@ -107,7 +107,7 @@ def is_suspicious(operation: Sampled) -> bool:
 
 
 def sample(document: str, operations: Sequence[Sampled]) -> list[Sampled]:
-    """Choose operations of one document; the choice depends on nothing but `SEED`."""
+    """Sample operations of one document; the sample depends only on the document and `SEED`."""
     chance = random.Random(f"{SEED}:{document}")
     chosen = chance.sample(operations, min(RANDOM_ROWS, len(operations)))
     others = [each for each in operations if each not in chosen and is_suspicious(each)]
@@ -119,7 +119,7 @@ def sample(document: str, operations: Sequence[Sampled]) -> list[Sampled]:
 
 
 def read_document(file: str, folder: Path) -> dict[str, Any]:
-    """Read a document of the corpus, or else of `folder`."""
+    """Read a document of the corpus, or else one from `folder`."""
     paths = {each.name: each.path for each in corpus_documents()}
     text = paths.get(file, folder / file).read_text(encoding="utf-8")
     root = json.loads(text) if file.endswith(".json") else yaml.load(text, yaml.CBaseLoader)

@@ -1,4 +1,4 @@
-"""The rules of annotations on the labelled set: 486 operations of 20 published documents."""
+"""Tests of the annotation rules on the labelled set: 486 operations of 20 published documents."""
 
 from __future__ import annotations
 

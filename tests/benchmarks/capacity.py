@@ -1,4 +1,4 @@
-"""The measured points of docs/explanation/capacity.md.
+"""Measure the figures of docs/explanation/capacity.md.
 
 `make bench-capacity` runs it: a workspace of 100 and of 1,000 servers, and 1,000 requests a second
 over one replica and over two replicas that share Redis. Memory is that of the largest process.
@@ -42,7 +42,7 @@ TICK_SECONDS = 0.05
 
 
 def measure_fleet() -> Iterator[tuple[str, int, Cost]]:
-    """Yield what each command costs for so many servers of 20 operations each."""
+    """Yield the cost of each command for a number of servers with 20 operations each."""
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))
         server = bench.server(OPERATIONS)
@@ -92,7 +92,7 @@ class Point:
 
 
 def measure_requests(folder: Path) -> Iterator[Point]:
-    """Yield the points: without a store, with one that is not needed, and with sessions."""
+    """Yield the points: without a store, with an unused one, and with sessions."""
     write_proxy(folder)
     script = str(HERE / "servers" / "own_proxy.py")
     command = (sys.executable, script, str(folder))
@@ -170,7 +170,7 @@ def _run(
 def _post_steadily(
     post_many: Callable[[int, list[float]], None], rate: float, found: list[float]
 ) -> None:
-    """Post so many requests a second, in bursts; a late burst is followed by the next at once."""
+    """Post a number of requests per second in bursts; after a late burst, send the next at once."""
     began = time.monotonic()
     for tick in range(int(SECONDS / TICK_SECONDS)):
         time.sleep(max(0.0, began + tick * TICK_SECONDS - time.monotonic()))
@@ -196,7 +196,7 @@ async def _open_session(port: int) -> str:
 
 
 def _read_store(redis: RedisServer) -> tuple[float, float, float]:
-    """Return the commands, the bytes in and out, and the CPU seconds of the store until now."""
+    """Return the commands, the bytes in and out, and the CPU seconds of the store so far."""
     assert redis.process is not None
     words = dict(
         line.split(":", 1)

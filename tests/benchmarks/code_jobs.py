@@ -1,4 +1,4 @@
-"""Ten jobs of several calls, as a scripted agent does them: call by call, and as code.
+"""Ten jobs of several tool calls for a scripted agent: as single calls, and as code.
 
 The names of tools and operations of GitHub are facts about its API; n8n and Twilio are those of
 `specs/`. Nothing here is asked of a real API.
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
-"""Calls a tool; returns its structured result."""
+"""Function that calls a tool and returns its structured result."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One job; `queries` are the agent's searches, and `tools` the tools that it then describes."""
+    """One job; `queries` are the agent's searches, `tools` the tools that it then describes."""
 
     server: str
     goal: str

@@ -1,4 +1,4 @@
-"""Measure code mode: tokens of ten jobs, compared with plain tools and search.
+"""Measure code mode: tokens for ten jobs, compared with plain tools and with search tools.
 
     .venv/bin/pip install bpe-openai     # the tokenizer; without it, 4 bytes count as a token
     .venv/bin/python tests/benchmarks/code_mode.py --github api.github.com.json
@@ -41,7 +41,7 @@ NO_RESULTS: dict[str, Any] = {}
 
 
 def make_counter() -> tuple[str, Callable[[str], int]]:
-    """Return the name of the tokenizer, and what counts tokens."""
+    """Return the name of the tokenizer, and a function that counts tokens."""
     try:
         import bpe_openai
     except ImportError:
@@ -52,7 +52,7 @@ def make_counter() -> tuple[str, Callable[[str], int]]:
 
 @dataclass
 class Count:
-    """The tokens of one way to do one job."""
+    """Tokens that one job takes in one mode."""
 
     definitions: int = 0
     exchanged: int = 0
@@ -64,7 +64,7 @@ class Count:
 
 
 class Mock:
-    """The API: the mock's answers, with the list of each repeated."""
+    """A mock API whose lists have their items repeated."""
 
     def __init__(self, directory: Path) -> None:
         self._package = find_package(directory)
@@ -89,7 +89,7 @@ class Mock:
 
 
 def _number(item: dict[str, Any], number: int) -> dict[str, Any]:
-    """Return an item of a list with a number and a name of its own."""
+    """Return a copy of a list item with a number and a name of its own."""
     changed = {**item}
     for name in ("number", "id"):
         if isinstance(item.get(name), int):
@@ -100,7 +100,7 @@ def _number(item: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 class Agent:
-    """Does jobs on one server, and counts tokens."""
+    """A scripted agent that does jobs on one server and counts tokens."""
 
     def __init__(self, client: Client, count: Callable[[str], int], definitions: int) -> None:
         self._client = client
@@ -112,7 +112,7 @@ class Agent:
         self.tally = Count(self._definitions)
 
     async def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Make a call of the client; count the arguments and the text that comes back."""
+        """Call a tool as the client; count the arguments and the returned text."""
         result = await self._client.call_tool(name, arguments)
         texts = [block.get("text", "") for block in result["content"]]
         if result.get("isError"):
@@ -129,7 +129,7 @@ class Agent:
         return await self._read_all("call_tool", {"name": name, "arguments": arguments})
 
     async def _read_all(self, name: str, arguments: dict[str, Any]) -> Any:
-        """Return the value of a result; follow the calls that return what was cut."""
+        """Return the value of a result; make the calls that return the parts cut off."""
         whole = (await self.call(name, arguments)).get("structuredContent")
         part = whole
         while part and (following := part.pop("next_calls", None)):
@@ -181,7 +181,7 @@ async def do_job(job: Job, plain: Agent, searching: Agent, coding: Agent) -> lis
 
 
 def make_servers(name: str, folder: Path, github: Path) -> tuple[Path, Path]:
-    """Return a server with all tools and search tools, and the same in code mode."""
+    """Return the server with all tools and search tools, and the same server in code mode."""
     base, code, cache = folder / f"{name}-plain", folder / f"{name}-code", folder / "cache"
     if code.exists():
         return base, code

@@ -1,4 +1,4 @@
-"""Measure what `run_code` adds to a call: time and CPU time, beside the direct call.
+"""Measure the overhead of `run_code` in wall time and CPU time, compared with a direct call.
 
     .venv/bin/python tests/benchmarks/code_overhead.py --github api.github.com.json
 
@@ -49,7 +49,7 @@ class Took(NamedTuple):
 
 
 class Round(NamedTuple):
-    """One round; `alone` is the sandbox that checks the types by itself."""
+    """One round; `alone` is the sandbox that checks types in its own process."""
 
     direct: Took
     code: Took
@@ -57,7 +57,7 @@ class Round(NamedTuple):
 
 
 def count_children_ms() -> float:
-    """Return the CPU time of the processes that this one has started."""
+    """Return the CPU time of the child processes of this process."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     total = 1000 * (ended.ru_utime + ended.ru_stime)
     for thread in Path("/proc/self/task").iterdir():
@@ -68,7 +68,7 @@ def count_children_ms() -> float:
 
 
 async def take(work: Callable[[], Awaitable[Any]]) -> tuple[Took, Any]:
-    """Return how long something takes, and its result."""
+    """Return the duration of a function call, and its result."""
     of_children = count_children_ms()
     cpu, begun = time.process_time(), time.perf_counter()
     result = await work()
@@ -78,7 +78,7 @@ async def take(work: Callable[[], Awaitable[Any]]) -> tuple[Took, Any]:
 
 
 def find_calls(server: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the tools that only read, with arguments from their schemas."""
+    """Yield the read-only tools, with arguments generated from their schemas."""
     for tool in json.loads(next(server.glob("src/*/_generated/listing.json")).read_text()):
         schema = tool["inputSchema"]
         needed = {name: schema["properties"][name] for name in schema.get("required", [])}
@@ -97,7 +97,7 @@ def write_code(name: str, arguments: dict[str, Any]) -> str:
 
 
 async def check_alone(code: str, stubs: str) -> None:
-    """Start a sandbox that checks the types of code, and run that until its first call."""
+    """Start a sandbox that checks the types of code, and run the code until its first call."""
     import pydantic_monty
 
     async with (
@@ -138,7 +138,7 @@ async def measure_server(server: Path) -> tuple[list[Round], int]:
 
 
 async def measure_first(server: Path, *, is_prepared: bool) -> Took:
-    """Return how long the first run of a server takes, without its call."""
+    """Return the duration of the first run of a server, without the tool call in it."""
     client: Client = (await open_agent(server, len))._client
     name, arguments = next(find_calls(server))
     await client.call_tool(name, arguments)
@@ -160,7 +160,7 @@ def measure_starts(server: Path, *, is_prepared: bool) -> list[Took]:
 
 
 def spell(values: list[float]) -> str:
-    """Return the median and the 95th percentile."""
+    """Format the median and the 95th percentile."""
     return f"{statistics.median(values):.1f} / {statistics.quantiles(values, n=20)[-1]:.1f}"
 
 

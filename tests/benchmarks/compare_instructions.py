@@ -1,4 +1,4 @@
-"""Count the instructions of this tree's server beside those of another tree (callgrind).
+"""Compare the instruction counts of this tree's server with another tree's (callgrind).
 
 `make bench-instructions BASE=FOLDER` runs it; the other tree has its own `.venv`. Each server runs
 with N calls and with 2N calls, and the difference is N calls without the start and the end. Timers
@@ -57,7 +57,7 @@ def call_in_flight(candidate: Candidate, count: int) -> None:
 
 
 def post(candidate: Candidate, count: int, *, is_numbered: bool = False) -> None:
-    """Call a tool over HTTP on 16 connections; with `is_numbered`, no head repeats."""
+    """Call a tool over HTTP on 16 connections; with `is_numbered`, each request head is unique."""
     request, check = measures.CALL, measures.check
     if candidate.environment.get("THINGS_BASE_URL"):
         request, check = proxy.CALL, proxy.check
@@ -71,7 +71,7 @@ def post(candidate: Candidate, count: int, *, is_numbered: bool = False) -> None
 
 
 def post_new_heads(candidate: Candidate, count: int) -> None:
-    """As `post`; the head of no request repeats."""
+    """Call a tool over HTTP like `post`, with a unique head for each request."""
     post(candidate, count, is_numbered=True)
 
 
@@ -96,7 +96,7 @@ MEASURES = (
 
 
 def count_instructions(measure: Measure, candidate: Candidate, folder: Path) -> int:
-    """Return the instructions of one call, or of one process."""
+    """Return the instructions of one call or of one process."""
     if not measure.calls:
         return _count_process(measure, candidate, 1, folder)
     once, twice = (
@@ -124,7 +124,7 @@ def _count_process(measure: Measure, candidate: Candidate, count: int, folder: P
 
 
 def main() -> None:
-    """Print the table; exit 1 when a ratio is above the highest one."""
+    """Print the table; exit with 1 if a ratio exceeds the highest allowed one."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--base", type=Path, required=True, help="folder of the other tree")
     parser.add_argument("--only", default="", help="measure only lines that contain this text")

@@ -1,4 +1,4 @@
-"""Memory that a server keeps after many calls, and for each quiet session.
+"""Measure the memory that a server retains after many calls, and for each idle session.
 
 Both are compared with a bound and not with a peer: of the candidate "bound", they report it.
 """
@@ -33,7 +33,7 @@ INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
 def growth(candidate: Candidate) -> dict[str, float]:
-    """Megabytes by which a server on a pipe grows over 100,000 calls, 64 in flight."""
+    """Return the megabytes by which a stdio server grows over 100,000 calls, 64 in flight."""
     if candidate.name == "bound":
         return {"mb": GROWTH_MB}
     batch = b"".join(request_line(number, "tools/call", CALL) for number in range(IN_FLIGHT))
@@ -45,7 +45,7 @@ def growth(candidate: Candidate) -> dict[str, float]:
 
 
 def call_many(process, batch: bytes, count: int) -> None:  # type: ignore[no-untyped-def]
-    """Send a batch again and again; the answers are counted by their lines."""
+    """Send a batch repeatedly; responses are counted by their lines."""
     for _ in range(count // IN_FLIGHT):
         process.stdin.write(batch)
         process.stdin.flush()
@@ -55,7 +55,7 @@ def call_many(process, batch: bytes, count: int) -> None:  # type: ignore[no-unt
 
 
 def session_size(candidate: Candidate) -> dict[str, float]:
-    """Measure the kilobytes for each of 10,000 legacy sessions that are open and idle."""
+    """Measure the kilobytes per session with 10,000 open and idle legacy sessions."""
     if candidate.name == "bound":
         return {"kb": SESSION_KB}
     with http_server(candidate, 1) as (pid, port):
@@ -67,7 +67,7 @@ def session_size(candidate: Candidate) -> dict[str, float]:
 
 
 async def open_sessions(port: int, count: int) -> None:
-    """Shake hands `count` times over one kept connection."""
+    """Initialize `count` sessions over one kept-alive connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for _ in range(count):
         writer.write(post(port, INITIALIZE))
@@ -81,7 +81,7 @@ async def open_sessions(port: int, count: int) -> None:
 
 
 def post(port: int, message: Mapping[str, object], more: str = "") -> bytes:
-    """One POST of a client of 2025-11-25."""
+    """Return a POST request of a client of 2025-11-25."""
     body = json.dumps(message).encode()
     head = (
         f"POST /mcp HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/json\r\n"
@@ -92,7 +92,7 @@ def post(port: int, message: Mapping[str, object], more: str = "") -> bytes:
 
 
 async def read_head(reader: asyncio.StreamReader) -> tuple[int, str]:
-    """Read one response; return its status, and the id of the session that it opens, or ""."""
+    """Read one response; return its status, and the id of the session that it opens or ""."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     lines = (line.split(": ", 1) for line in head.strip().split("\r\n")[1:])
     fields = {name.lower(): value for name, value in lines}

@@ -1,4 +1,4 @@
-"""Time and memory of generating: GitHub's API, and documents of 50 to 10,000 operations.
+"""Measure the time and memory of generating: GitHub's API, and 50 to 10,000 operations.
 
 Also how much faster `new` is because openapi-spec-validator runs beside the other work.
 
@@ -69,7 +69,7 @@ def cost(
     cores: int | None = None,
     program: Sequence[str] = ("-m", "mcpgen"),
 ) -> Cost:
-    """Run the command line in the folder `here`, on so many cores; it must succeed.
+    """Run the command line in the folder `here` on this many cores; it must succeed.
 
     Modules are read from bytecode, as after an installation, whatever the environment says.
     """
@@ -95,7 +95,7 @@ def cost(
 
 
 def synthetic(count: int) -> dict[str, object]:
-    """A document of `count` operations, each with parameters, a body and a schema of its own."""
+    """Return a document of `count` operations, each with its own parameters, body and schema."""
     paths: dict[str, object] = {}
     schemas: dict[str, object] = {}
     for number in range(count):
@@ -135,7 +135,7 @@ def synthetic(count: int) -> dict[str, object]:
 
 
 def github(folder: Path) -> list[dict[str, object]]:
-    """GitHub's 1,223 operations, against the goals of the README."""
+    """Measure GitHub's 1,223 operations against the goals of the README."""
     if not GITHUB.exists():
         print("left out: GitHub's document is not installed (make peers)", file=sys.stderr)
         return []
@@ -158,14 +158,14 @@ def github(folder: Path) -> list[dict[str, object]]:
 
 
 def _compile_modules(folder: Path) -> None:
-    """Make a small server, so that the first measured run finds the bytecode of all modules."""
+    """Generate a small server, so that the bytecode of all modules is cached before measuring."""
     document = folder / "first.json"
     document.write_text(json.dumps(synthetic(1)))
     cost(("new", str(document), str(folder / "first"), "--defaults"), folder / "first-cache")
 
 
 def linear(folder: Path, *, models: bool) -> list[dict[str, object]]:
-    """Documents ten times as large as the one before; the cost of one operation must stay."""
+    """Measure documents that grow tenfold; the cost per operation must stay constant."""
     rows = []
     each: list[float] = []
     start = 0.0
@@ -188,7 +188,7 @@ def linear(folder: Path, *, models: bool) -> list[dict[str, object]]:
 
 
 def start(folder: Path) -> list[dict[str, object]]:
-    """A document of 50 operations, against the imports of the required packages in turns.
+    """Compare a document of 50 operations with importing the required packages, in turns.
 
     The sum is that of processes which import one package each; another line has the time of a
     process that imports all of them.
@@ -231,7 +231,7 @@ def _import(modules: str, cache: Path) -> float:
 
 
 def validator(folder: Path) -> list[dict[str, object]]:
-    """Measure openapi-spec-validator beside the other work and before it: the median of each."""
+    """Measure openapi-spec-validator in parallel to the other work and before it, as medians."""
     rows = []
     for count in VALIDATED_SIZES:
         document = folder / f"validated-{count}.json"
@@ -265,7 +265,7 @@ def _row(label: str, found: Cost, goal: str, *, is_reached: bool) -> dict[str, o
 
 
 def main() -> None:
-    """Print the table, or JSON with `--json`; exit 1 when a goal is missed."""
+    """Print the table, or JSON with `--json`; exit with 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--only", choices=("github", "start", "linear", "validator"), default="")

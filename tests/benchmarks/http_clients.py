@@ -1,4 +1,4 @@
-"""HTTP clients beside the one of generated servers: what they accept, and what a request costs.
+"""Compare HTTP clients with that of generated servers: accepted responses, and cost per request.
 
 `python tests/benchmarks/http_clients.py` prints the table of docs/explanation/http-client.md for
 the clients that are installed. Each one sends GET requests, one at a time, to a server on another
@@ -37,7 +37,7 @@ Get = Callable[[str], Awaitable[bytes]]
 
 
 class Api:
-    """A server on a thread of its own. Paths select its responses; it counts requests."""
+    """A server on its own thread. Paths select its responses; it counts requests."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -156,7 +156,7 @@ CLIENTS: dict[str, Any] = {
 
 
 async def stale_response(client: Any, api: Api) -> str:
-    """Describe how a response is handled that arrives while the connection is idle."""
+    """Describe how the client handles a response that arrives while the connection is idle."""
     async with client() as get:
         await get(f"{api.url}unsolicited")
         await asyncio.sleep(0.1)
@@ -182,7 +182,7 @@ async def accepted(client: Any, api: Api) -> list[str]:
 
 
 async def requests_after_reset(client: Any, api: Api) -> int:
-    """Return how often one GET arrives if a kept connection is reset when it is used again."""
+    """Return how often one GET arrives if a kept connection is reset on its next use."""
     async with client() as get:
         api.requests = 0
         await get(api.url)

@@ -1,4 +1,4 @@
-"""The load of the HTTP measures: one request, posted over kept connections without a pause.
+"""Load of the HTTP benchmarks: one request, posted on kept connections without a pause.
 
 A server's cost is what it pays while it has work, so it must never wait for the driver: one that
 falls asleep between two requests pays for being woken, and for waking its clients. Hence no event
@@ -26,7 +26,7 @@ Check = Callable[[dict[str, object]], None]  # raises where an answer is not the
 
 
 class Load:
-    """Kept connections, and the request that each of them posts again when it is answered."""
+    """Kept connections; each of them posts the request again as soon as it is answered."""
 
     def __init__(
         self, connections: list[socket.socket], requests: Iterator[bytes], answer: bytes
@@ -36,7 +36,7 @@ class Load:
         self._answer = answer
 
     def post(self, count: int, latencies: list[float] | None = None) -> None:
-        """Post `count` times, shared by the connections as they are ready.
+        """Post `count` times, distributed over the connections as they become ready.
 
         `latencies` receives the seconds from each request to its answer.
 
@@ -83,7 +83,7 @@ def http_load(
     connections: int = CONNECTIONS,
     is_numbered: bool = False,
 ) -> Iterator[Load]:
-    """Connections on which `request` was answered once, with what `check` takes.
+    """Open connections that have answered `request` once, with a response accepted by `check`.
 
     With `is_numbered`, a header field numbers the requests, so that no head repeats.
     """
@@ -106,7 +106,7 @@ def _number(request: bytes) -> Iterator[bytes]:
 
 
 def _checked_answer(connection: socket.socket, check: Check) -> bytes:
-    """The body of an answer as it ends on the wire, once it is known to be the right one."""
+    """Check the first response; return its body with the bytes that end it on the wire."""
     response = HTTPResponse(connection)
     response.begin()
     body = response.read()

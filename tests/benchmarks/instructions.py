@@ -1,4 +1,4 @@
-"""Instructions of a server process per call, counted by callgrind (valgrind).
+"""Count the instructions of a server process per call with callgrind (valgrind).
 
 Unlike CPU time, the count hardly depends on what else the machine does. It leaves out the kernel,
 and what the processor's caches save or cost.
@@ -24,7 +24,7 @@ from processes import Candidate, http_server, stdio_server
 
 WARM_UP = 640
 CALLS = 512
-"""Calls that are counted: with one span each, they fill one batch of the exporter."""
+"""Number of counted calls: with one span each, they fill one batch of the exporter."""
 _TOTAL = re.compile(r"^totals: (\d+)$", re.MULTILINE)
 # The watchdog wakes up at intervals, and the seed of hashes changes the cost of dictionaries.
 _STEADY = {"MCPGEN_WATCHDOG_MS": "0", "PYTHONHASHSEED": "0"}
@@ -34,7 +34,7 @@ SendCall = Callable[[], dict[str, object]]
 
 
 def has_valgrind() -> bool:
-    """Return whether the programs that this needs are installed."""
+    """Return whether the required programs are installed."""
     return shutil.which("valgrind") is not None and shutil.which("vgdb") is not None
 
 
@@ -46,7 +46,7 @@ def count_instructions(
     is_http: bool,
     profile: Path | None = None,
 ) -> float:
-    """Return the instructions of one call, the mean of `CALLS` calls, one at a time.
+    """Return the instructions of one call: the mean of `CALLS` sequential calls.
 
     `profile` receives the profile of these calls (`callgrind_annotate`).
     """

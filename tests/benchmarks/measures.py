@@ -1,4 +1,4 @@
-"""Measurements of a server, each as CPU time of the server alone."""
+"""Benchmarks of a server, each measured as CPU time of the server alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CALL: dict[str, object] = {"name": "repeat_0", "arguments": ARGUMENTS}
 
 
 def check(answer: dict[str, object]) -> None:
-    """Refuse to count an answer that is not the right one."""
+    """Raise an error unless the response is the expected one."""
     result = answer.get("result")
     text = result["content"][0]["text"] if isinstance(result, dict) else None
     if text != ANSWER:
@@ -35,7 +35,7 @@ def check(answer: dict[str, object]) -> None:
 
 
 def cold_start(candidate: Candidate, tools: int = 1) -> dict[str, float]:
-    """CPU milliseconds and resident megabytes from spawn to the answer of the first tools/list."""
+    """Return CPU milliseconds and resident megabytes from spawn to the first tools/list result."""
     with stdio_server(candidate, tools) as server:
         answer = server.ask("tools/list", {})
         cpu = cpu_seconds(server.pid)
@@ -47,7 +47,7 @@ def cold_start(candidate: Candidate, tools: int = 1) -> dict[str, float]:
 def first_call(
     candidate: Candidate, *, call: dict[str, object] = CALL, check: Check = check
 ) -> dict[str, float]:
-    """CPU milliseconds from the answer of the first tools/list to that of the first tools/call."""
+    """Return CPU milliseconds from the first tools/list result to the first tools/call result."""
     with stdio_server(candidate, 1) as server:
         server.ask("tools/list", {})
         before = cpu_seconds(server.pid)
@@ -62,7 +62,7 @@ def sequential(
     call: dict[str, object] = CALL,
     check: Check = check,
 ) -> dict[str, float]:
-    """CPU microseconds of one tools/call, one at a time."""
+    """Return CPU microseconds of one tools/call, with one call at a time."""
     with stdio_server(candidate, tools) as server:
         for _ in range(WARM_UP):
             server.ask("tools/call", call)
@@ -73,7 +73,7 @@ def sequential(
 
 
 def pipelined(candidate: Candidate) -> dict[str, float]:
-    """CPU microseconds of one tools/call with 64 in flight."""
+    """Return CPU microseconds of one tools/call with 64 in flight."""
     with stdio_server(candidate, 1) as server:
         lines = [request_line(identifier, "tools/call", CALL) for identifier in range(IN_FLIGHT)]
         server.exchange(lines)
@@ -85,7 +85,7 @@ def pipelined(candidate: Candidate) -> dict[str, float]:
 
 
 def list_pages(candidate: Candidate, tools: int = 1000) -> dict[str, float]:
-    """CPU milliseconds to list all tools, over as many pages as the server makes of them."""
+    """Return CPU milliseconds to list all tools, over all pages."""
     with stdio_server(candidate, tools) as server:
         walk_pages(server, tools)
         before = cpu_seconds(server.pid)
@@ -115,7 +115,7 @@ def http_calls(
     check: Check = check,
     is_numbered: bool = False,
 ) -> dict[str, float]:
-    """CPU microseconds of one POST of tools/call over 16 kept connections."""
+    """Return CPU microseconds of one POST of tools/call over 16 kept connections."""
     with (
         http_server(candidate, tools) as (pid, port),
         http_load(port, post_request(port, call), check, is_numbered=is_numbered) as load,
@@ -127,12 +127,12 @@ def http_calls(
 
 
 def http_calls_with_new_heads(candidate: Candidate) -> dict[str, float]:
-    """As `http_calls`; the head of no request repeats, so that no cache of heads helps."""
+    """Measure like `http_calls`, with unique request heads, so that no cache of heads helps."""
     return http_calls(candidate, is_numbered=True)
 
 
 def post_request(port: int, call: dict[str, object]) -> bytes:
-    """A tools/call of 2026-07-28 as an HTTP request."""
+    """Return a tools/call of 2026-07-28 as an HTTP request."""
     body = request_line(1, "tools/call", call).rstrip()
     head = (
         f"POST /mcp HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/json\r\n"

@@ -1,4 +1,4 @@
-"""A million calls, over stdio and over HTTP, with 64 in flight: memory, CPU and latencies.
+"""Measure a million calls over stdio and HTTP, 64 in flight: memory, CPU and latencies.
 
 `make bench-million` runs it. Memory is read after each tenth of the calls. It must not grow by more
 than `GROWTH_MB` from the first tenth, which fills caches, to the last. Over HTTP, the head of no
@@ -43,7 +43,7 @@ _SERVER = Path(__file__).parent / "servers" / "own.py"
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a run; `megabytes` are those after each part."""
+    """Result of a run; `megabytes` has one value after each part."""
 
     transport: str
     calls: int
@@ -55,12 +55,12 @@ class Outcome:
 
     @property
     def growth(self) -> float:
-        """Megabytes since the first part."""
+        """Return the growth in megabytes since the first part."""
         return self.megabytes[-1] - self.megabytes[0]
 
 
 def call_over_stdio(candidate: Candidate, calls: int) -> Outcome:
-    """Keep 64 calls in flight on a pipe, each of which is answered before its successor is sent."""
+    """Keep 64 calls in flight over stdio; each response triggers the next call."""
     template = request_line(0, "tools/call", measures.CALL)
     before_id, after_id = template.split(b'"id": 0', 1)
     latencies = array("d")
@@ -92,7 +92,7 @@ def call_over_stdio(candidate: Candidate, calls: int) -> Outcome:
 
 
 def call_over_http(candidate: Candidate, calls: int) -> Outcome:
-    """Keep a call in flight on each of 64 connections."""
+    """Keep one call in flight on each of 64 connections."""
     latencies = array("d")
     with http_server(candidate, 1) as (pid, port):
         request = measures.post_request(port, measures.CALL)
@@ -118,7 +118,7 @@ def _measure(
 
 
 def main() -> None:
-    """Print the table; exit 1 when memory grew."""
+    """Print the table; exit with 1 if memory grew."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=CALLS)
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""A server package as mcpgen writes them, with as many tools as asked and no upstream."""
+"""Write a server package as mcpgen generates it, with any number of tools and no upstream API."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def {name}(ctx: Context, *, text: str, times: int) -> str:
 
 
 def write_package(root: Path, count: int) -> Path:
-    """Write the package below `root` and return the folder that must be importable."""
+    """Write the package below `root`; return the folder to add to the import path."""
     package = root / f"tools-{count}" / PACKAGE
     tools = package / "_generated" / "tools"
     tools.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Servers as processes, and their costs as the kernel reports them."""
+"""Server processes and their CPU time and memory as the kernel reports them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WARM_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 
 @dataclass(frozen=True)
 class Candidate:
-    """One server to measure: how to start it with a number of tools, over stdio or on a port."""
+    """A server to measure, and how to start it with a number of tools, over stdio or on a port."""
 
     name: str
     command: Sequence[str]
@@ -33,7 +33,7 @@ class Candidate:
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time of all threads of a process, from the scheduler's own count."""
+    """Return the CPU time of all threads of a process, as accounted by the scheduler."""
     total = 0
     for task in Path(f"/proc/{pid}/task").iterdir():
         total += int((task / "schedstat").read_text().split()[0])
@@ -41,7 +41,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def resident_megabytes(pid: int) -> float:
-    """Memory that a process holds now."""
+    """Return the current resident memory of a process."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024
@@ -49,14 +49,14 @@ def resident_megabytes(pid: int) -> float:
 
 
 def pin(pid: int, core: int) -> None:
-    """Keep server and driver on cores of their own, if there are two."""
+    """Pin server and driver to separate cores, if there are two."""
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) > 1:
         os.sched_setaffinity(pid, {cores[core % len(cores)]})
 
 
 def request_line(identifier: int, method: str, params: dict[str, object]) -> bytes:
-    """One request of 2026-07-28, as a line."""
+    """Return one request of 2026-07-28 as a line."""
     message = {
         "jsonrpc": "2.0",
         "id": identifier,
@@ -67,7 +67,7 @@ def request_line(identifier: int, method: str, params: dict[str, object]) -> byt
 
 
 class StdioServer:
-    """A server on a pipe."""
+    """A server process over stdio."""
 
     def __init__(self, candidate: Candidate, tools: int) -> None:
         self.process = subprocess.Popen(
@@ -81,11 +81,11 @@ class StdioServer:
         self.pid = self.process.pid
 
     def ask(self, method: str, params: dict[str, object], identifier: int = 1) -> dict[str, object]:
-        """Send one request and wait for its answer."""
+        """Send one request and wait for its response."""
         return self.exchange([request_line(identifier, method, params)])[0]
 
     def exchange(self, lines: Sequence[bytes]) -> list[dict[str, object]]:
-        """Write all lines, then read as many answers; only then are they decoded."""
+        """Write all lines, then read as many responses, and decode them only at the end."""
         stdin, stdout = self.process.stdin, self.process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -95,7 +95,7 @@ class StdioServer:
         return [json.loads(answer) for answer in answers]
 
     def close(self) -> None:
-        """End the input, and the process if that does not end it."""
+        """Close the input; kill the process if it does not end."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()
@@ -109,7 +109,7 @@ class StdioServer:
 
 @contextmanager
 def stdio_server(candidate: Candidate, tools: int) -> Iterator[StdioServer]:
-    """A server on a pipe, closed at the end."""
+    """Run a server over stdio until the end of the block."""
     server = StdioServer(candidate, tools)
     try:
         yield server
@@ -118,7 +118,7 @@ def stdio_server(candidate: Candidate, tools: int) -> Iterator[StdioServer]:
 
 
 def free_port() -> int:
-    """A port that was free a moment ago."""
+    """Return a port that was just free."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -126,7 +126,7 @@ def free_port() -> int:
 
 
 def wait_until_listening(process: subprocess.Popen[bytes], port: int, name: str) -> None:
-    """Return once the port accepts connections; end the run where it never does."""
+    """Wait until the port accepts connections; abort the run if it never does."""
     deadline = time.monotonic() + START_SECONDS
     while True:
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
@@ -138,7 +138,7 @@ def wait_until_listening(process: subprocess.Popen[bytes], port: int, name: str)
 
 @contextmanager
 def http_server(candidate: Candidate, tools: int) -> Iterator[tuple[int, int]]:
-    """A server on a port: its process id and the port, once it accepts connections."""
+    """Run a server on a port; yield its process id and the port once it accepts connections."""
     port = free_port()
     process = subprocess.Popen(
         [*candidate.on_port, str(tools), str(port)],

@@ -1,4 +1,4 @@
-"""The whole path: an MCP call over HTTP comes in, a REST request goes out."""
+"""Benchmarks of the whole path: an MCP call over HTTP that causes a REST request."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FIRST_CALL_MS = 60.0
 
 
 def write_proxy(folder: Path, python: str = sys.executable) -> None:
-    """Generate the server of things.json, as anybody would, with the mcpgen of a Python."""
+    """Generate the server of things.json with the mcpgen of a given Python."""
     command = [python, "-m", "mcpgen", "new", str(HERE / "servers" / "things.json")]
     target = folder / "things-mcp"
     subprocess.run([*command, str(target), "--defaults"], check=True, capture_output=True)
 
 
 def proxied_calls(candidate: Candidate) -> dict[str, float]:
-    """CPU microseconds of the proxy for one call over HTTP, over 16 kept connections."""
+    """Return CPU microseconds of the proxy for one call over HTTP, on 16 kept connections."""
     name = "getThing" if "fastmcp" in candidate.name else "get_thing"
     with rest_api() as base_url:
         environment = {**candidate.environment, "THINGS_BASE_URL": base_url}
@@ -36,7 +36,7 @@ def proxied_calls(candidate: Candidate) -> dict[str, float]:
 
 
 def proxied_stdio_calls(candidate: Candidate) -> dict[str, float]:
-    """CPU microseconds of the proxy for one call over stdio, one at a time."""
+    """Return CPU microseconds of the proxy for one call over stdio, with one call at a time."""
     with rest_api() as base_url:
         environment = {**candidate.environment, "THINGS_BASE_URL": base_url}
         ready = replace(candidate, environment=environment)
@@ -44,7 +44,7 @@ def proxied_stdio_calls(candidate: Candidate) -> dict[str, float]:
 
 
 def proxied_first_call(candidate: Candidate) -> dict[str, float]:
-    """CPU milliseconds of the first call over stdio, which sends a REST request.
+    """Return CPU milliseconds of the first call over stdio, which sends a REST request.
 
     Of the candidate "bound" they are the goal.
     """
@@ -58,7 +58,7 @@ def proxied_first_call(candidate: Candidate) -> dict[str, float]:
 
 
 def check(answer: dict[str, object]) -> None:
-    """Refuse to count an answer that did not come from the API."""
+    """Raise an error unless the response comes from the API."""
     result = answer.get("result")
     if not isinstance(result, dict) or result.get("structuredContent") != THING:
         raise RuntimeError(f"wrong answer: {json.dumps(answer)[:300]}")
@@ -66,7 +66,7 @@ def check(answer: dict[str, object]) -> None:
 
 @contextmanager
 def rest_api() -> Iterator[str]:
-    """The API behind the proxy: its base URL."""
+    """Run the API behind the proxy; yield its base URL."""
     port = free_port()
     command = [sys.executable, str(HERE / "servers" / "rest_api.py"), str(port)]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""Time of `mcpgen ws review` for a workspace of 200 servers of which one changed.
+"""Measure `mcpgen ws review` in a workspace of 200 servers, one of which changed.
 
 `make bench` runs it. The workspace is that of `status.py`, committed to git. Of one server an
 argument was narrowed and the server generated again, which is not committed.
@@ -31,7 +31,7 @@ def commit(root: Path) -> None:
 
 
 def change(root: Path, cache: Path) -> None:
-    """Narrow an argument of one server, and generate it."""
+    """Narrow an argument of one server, and regenerate the server."""
     document = root / CHANGED / "openapi.yaml"
     text = document.read_text("utf-8")
     changed = text.replace("maxItems: 3\n", "maxItems: 2\n", 1)
@@ -42,7 +42,7 @@ def change(root: Path, cache: Path) -> None:
 
 
 def measure(root: Path, cache: Path) -> list[dict[str, object]]:
-    """Return a row for each command, which must succeed."""
+    """Return a row for each command; every command must succeed."""
     page = str(root.parent / "review.md")
     rows: list[dict[str, object]] = []
     for words in (("ws", "review", "--markdown", page), ("review", CHANGED, "--markdown", page)):
@@ -60,7 +60,7 @@ def measure(root: Path, cache: Path) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    """Print the table, or JSON with `--json`; exit 1 when the goal is missed."""
+    """Print the table, or JSON with `--json`; exit with 1 if the goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Ratios of server CPU between a generated server and its peers, measured in one run.
+"""Compare the CPU time of a generated server with its peers, as ratios of one run.
 
 `make bench` runs it. Candidates take turns (A, B, A, B, ...) for several rounds, and the median
 of the rounds' ratios is printed with their spread; a ratio whose rounds differ by more than a
@@ -34,7 +34,7 @@ TOLERATED_SPREAD = 0.2
 
 @dataclass(frozen=True)
 class Goal:
-    """One line of the table: a measure, whom it is compared with, and the ratio to reach."""
+    """One line of the table: a measure, the candidate to compare with, and the target ratio."""
 
     label: str
     measure: Callable[[Candidate], dict[str, float]]
@@ -45,7 +45,7 @@ class Goal:
 
 
 def goals() -> list[Goal]:
-    """Return all figures that the README states."""
+    """Return the goals for all figures that the README states."""
     thousand = "1,000 tools"
     in_flight = "tools/call, 64 in flight"
     numbered = "HTTP tools/call, 16 connections, no head repeats"
@@ -90,22 +90,22 @@ def goals() -> list[Goal]:
 
 
 def start_with_a_thousand(candidate: Candidate) -> dict[str, float]:
-    """The cold start with 1,000 tools; of the candidate "1 tool" with a single tool."""
+    """Measure a cold start with 1,000 tools; the candidate "1 tool" starts with a single one."""
     return measures.cold_start(candidate, 1 if candidate.name == "1 tool" else 1000)
 
 
 def with_a_thousand(candidate: Candidate) -> dict[str, float]:
-    """A call of a server with 1,000 tools; of the candidate "1 tool" one with a single tool."""
+    """Measure a call with 1,000 tools; the candidate "1 tool" has a single one."""
     return measures.sequential(candidate, 1 if candidate.name == "1 tool" else 1000)
 
 
 def http_with_a_thousand(candidate: Candidate) -> dict[str, float]:
-    """As `with_a_thousand`, over HTTP."""
+    """Measure like `with_a_thousand`, over HTTP."""
     return measures.http_calls(candidate, 1 if candidate.name == "1 tool" else 1000)
 
 
 def candidates(folder: Path) -> dict[str, Candidate]:
-    """The servers that are installed, by name; peers that are not are said to be missing."""
+    """Return the installed servers by name; peers that are missing are reported as such."""
     python = sys.executable
     for count in (1, 1000):
         write_package(folder, count)
@@ -142,7 +142,7 @@ def candidates(folder: Path) -> dict[str, Candidate]:
 
 
 def compare(goal: Goal, own: Candidate, peer: Candidate, rounds: int) -> dict[str, object]:
-    """Measure both in turns; the ratio of each round, their median and spread."""
+    """Measure both in turns; return the ratio of each round, their median and spread."""
     pairs = []
     for candidate in (own, peer):
         goal.measure(candidate)  # not counted: it fills the caches of bytecode and files
@@ -171,7 +171,7 @@ def as_fraction(ratio: float) -> str:
 
 
 def main() -> None:
-    """Print the table, or JSON with `--json`; exit 1 when a goal is missed."""
+    """Print the table, or JSON with `--json`; exit with 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", help="measure only lines that contain this text")

@@ -1,4 +1,4 @@
-"""Time of `mcpgen ws status` for a workspace of 200 real servers, with the start of the process.
+"""Measure `mcpgen ws status` in a workspace of 200 real servers, including process start.
 
 `make bench` runs it. The servers are copies of those in generated_examples/, twenty of each, with
 evidence of all checks but live runs. The files are in the cache of the system.
@@ -23,7 +23,7 @@ SETTINGS = 'version: 1\nmcpgen: ">=0.5"\nservers: ["servers/*"]\n'
 
 
 def make_workspace(folder: Path) -> Path:
-    """Make the workspace; the evidence of bundles is made once for each example."""
+    """Make the workspace; the evidence of bundles is generated once per example."""
     root = folder / "workspace"
     made = sorted((ROOT / "generated_examples").glob("*-mcp"))
     for number in range(SERVERS):
@@ -39,13 +39,13 @@ def make_workspace(folder: Path) -> Path:
 
 
 def measure(root: Path, cache: Path, *words: str) -> list[Cost]:
-    """Run the command several times, after one run that fills caches."""
+    """Return the times of several runs of the command, after one run that fills caches."""
     runs = [cost(("ws", "status", *words), cache, here=root) for _ in range(ROUNDS + 1)]
     return runs[1:]
 
 
 def main() -> None:
-    """Print the table, or JSON with `--json`; exit 1 when the goal is missed."""
+    """Print the table, or JSON with `--json`; exit with 1 if the goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

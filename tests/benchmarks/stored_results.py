@@ -1,4 +1,4 @@
-"""Measure what stored results cost: tokens of the tool and the notes, CPU of calls and readings.
+"""Measure the cost of stored results: tokens of the tool and notes, CPU time of calls and reads.
 
 `make bench-results` prints the tables of docs/how-to/large-results.md. Everything runs in this
 process; calls with and without handles take turns.
@@ -35,7 +35,7 @@ def make_orders(count: int) -> dict[str, Any]:
 
 
 async def measure(call: Callable[[], Awaitable[Any]]) -> tuple[Any, float]:
-    """Return the last result, and the median of the CPU time in milliseconds."""
+    """Return the last result, and the median CPU time in milliseconds."""
     times, result = [], None
     for _ in range(ROUNDS):
         begun = time.process_time()
@@ -49,7 +49,7 @@ def count_tokens(result: Any) -> int:
 
 
 def open_pair(**answers: Any) -> tuple[Shop, Shop]:
-    """Start a server with handles, and one without."""
+    """Start a server with handles and one without."""
     stored, plain = Shop.open(DEFAULTS, **answers), Shop.open(DEFAULTS, **answers)
     registry: Any = plain.dispatcher.tools
     registry.results = None
@@ -84,7 +84,7 @@ async def measure_reading(client: Client, handle: str, way: dict[str, Any]) -> f
 
 
 async def print_small_results() -> None:
-    """Print the CPU time of calls whose results fit, with handles and without."""
+    """Print the CPU time of calls whose results fit the limit, with handles and without."""
     stored, plain = open_pair(orders=make_orders(5))
     times: dict[str, list[float]] = {"with": [], "without": []}
     async with stored.client() as client, plain.client() as other:

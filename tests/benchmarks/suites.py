@@ -1,4 +1,4 @@
-"""Time of the generated tests: of 50 operations, of GitHub's 1,223, and of 200 faults in 26.
+"""Measure the generated tests: 50 operations, GitHub's 1,223, and 200 mutants of 26.
 
 `make bench` runs it. Each server is made first, which is not counted; then its tests are run as
 its owner would run them, by `mcpgen test`, on at most two cores.
@@ -23,7 +23,7 @@ FIFTY = ("bots", "contacts", "conversations", "reports", "tags")
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A server, the run of its tests, and its time limit."""
+    """A server, the command that runs its tests, and the time limit."""
 
     label: str
     document: Path
@@ -64,7 +64,7 @@ def measured(folder: Path) -> Iterator[tuple[Measure, Cost]]:
 
 
 def main() -> None:
-    """Print the table, or JSON with `--json`; exit 1 when a goal is missed."""
+    """Print the table, or JSON with `--json`; exit with 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Measure many tasks in one server over stdio, with the default store: CPU and memory.
+"""Measure many tasks in one server over stdio with the default store: CPU and memory.
 
 `make bench` runs it. The answers of the server are read in batches, so that its CPU is that of the
 requests and not of waiting for them.
@@ -57,7 +57,7 @@ async def at_once(ctx: Context) -> str:
 
 @dataclass(frozen=True)
 class ManyTasks:
-    """Milliseconds of CPU of the server for each request, and its memory in megabytes."""
+    """CPU milliseconds of the server for each request, and its memory in megabytes."""
 
     tasks: int
     create_ms: float
@@ -104,7 +104,7 @@ class Peer:
 
 
 def measure(folder: Path, tasks: int, seed: int = 1) -> ManyTasks:
-    """Begin tasks in a new server, and read some of them again."""
+    """Start tasks in a new server, and read some of them again."""
     write_package(folder)
     (folder / "small_mcp" / "handlers" / "jobs.py").write_text(HANDLERS)
     os.environ["SMALL_MAX_TASKS"] = str(2 * tasks + WARM_TASKS)
@@ -151,7 +151,7 @@ def _wait_for_all(peer: Peer, begun: list[dict[str, Any]]) -> None:
 
 
 def _count_cpu(pid: int, work: Callable[[], None]) -> float:
-    """Return the CPU seconds that a server takes for some work."""
+    """Return the CPU seconds that the server spends on some work."""
     begun = cpu_seconds(pid)
     work()
     return cpu_seconds(pid) - begun

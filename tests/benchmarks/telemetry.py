@@ -1,4 +1,4 @@
-"""Compare the cost of a call with OpenTelemetry to that without, in instructions of the server.
+"""Compare the cost of a call with and without OpenTelemetry, in instructions of the server.
 
 `make bench-telemetry` runs it, for ten minutes or so. A collector on loopback receives and drops
 what the servers export, in another process. Batches end by their size.
@@ -66,7 +66,7 @@ CASES = (
 
 @contextmanager
 def collector() -> Iterator[str]:
-    """A collector that accepts everything: its URL."""
+    """Run a collector that accepts everything; yield its URL."""
     port = free_port()
     process = subprocess.Popen([sys.executable, "-c", _COLLECTOR, str(port)])
     pin(process.pid, 1)
@@ -89,7 +89,7 @@ def measure(
 
 
 def main() -> None:
-    """Print the table; exit 1 if a call with spans and metrics costs too much."""
+    """Print the table; exit with 1 if a call with spans and metrics exceeds its limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="measure only cases that contain this text")
     parser.add_argument("--setting", choices=SETTINGS, help="measure only this one")

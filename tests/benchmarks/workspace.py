@@ -1,4 +1,4 @@
-"""Time of looking after servers: one at a time, and 50 or 200 of a workspace.
+"""Measure commands on single servers, and on workspaces of 50 and 200 servers.
 
 `make bench` runs it. The two times of each ratio are taken in turns, so that what else the machine
 does falls on both.
@@ -25,7 +25,7 @@ MARKERS = "<!-- mcpgen:servers -->\n<!-- /mcpgen:servers -->\n"
 
 
 class Bench:
-    """Servers in a temporary folder, with a cache of their own."""
+    """Servers in a temporary folder, with their own cache."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -36,7 +36,7 @@ class Bench:
         return cost(words, self._cache, here=here, cores=cores)
 
     def server(self, operations: int) -> Path:
-        """Make a server of so many operations."""
+        """Generate a server with a number of operations."""
         document = self._folder / f"{operations}.json"
         document.write_text(json.dumps(synthetic(operations), indent=1))
         target = self._folder / f"server-{operations}"
@@ -63,7 +63,7 @@ def change(server: Path, text: str) -> None:
 
 
 def one_server(bench: Bench) -> Iterator[dict[str, object]]:
-    """A check that finds nothing, and a run that finds one operation changed."""
+    """Measure a check without changes, and a run after one operation changed."""
     small = bench.server(20)
     checks = [bench.run("check", str(small)) for _ in range(ROUNDS)]
     yield row("check of a fresh server", "CPU s", [each.cpu_seconds for each in checks], 0.3)
@@ -78,7 +78,7 @@ def one_server(bench: Bench) -> Iterator[dict[str, object]]:
 
 
 def affected(bench: Bench) -> Iterator[dict[str, object]]:
-    """200 servers, first without a stamp of any, then with all."""
+    """Measure 200 servers, first without stamps, then with stamps of all."""
     root = bench.workspace(bench.server(20), 200)
     bench.run("ws", "generate", "--affected", here=root)
     words = ("ws", "check", "--affected")
@@ -92,7 +92,7 @@ def affected(bench: Bench) -> Iterator[dict[str, object]]:
 
 
 def side_by_side(bench: Bench) -> Iterator[dict[str, object]]:
-    """Changed servers on one core and on two; no two of their documents are the same."""
+    """Measure changed servers on one core and on two; all of their documents differ."""
     server = bench.server(20)
     taken: dict[tuple[int, int], list[Cost]] = {}
     roots = {count: bench.workspace(server, count) for count in WORKSPACES}
@@ -123,7 +123,7 @@ def row(label: str, unit: str, found: list[float], goal: float | None = None) ->
 
 
 def main() -> None:
-    """Print the table, or JSON with `--json`; exit 1 when a goal is missed."""
+    """Print the table, or JSON with `--json`; exit with 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     parts = {"one": one_server, "affected": affected, "cores": side_by_side}

@@ -1,4 +1,4 @@
-"""A server of 129 tools, which are over the budget, with a mock of its API behind it."""
+"""A server of 129 tools, which exceed the token budget, with a mock of its API."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def package(monkeypatch: pytest.MonkeyPatch) -> ServerPackage:
 
 @pytest.fixture
 def connect(package: ServerPackage) -> Connect:
-    """Connect to the server; gives the client and the API behind the server."""
+    """Connect to the server; yield the client and the mock API."""
 
     @asynccontextmanager
     async def open_client(**settings: str) -> AsyncIterator[tuple[Client, MockUpstream]]:

@@ -1,4 +1,4 @@
-"""`make lexicon`: write `mcpgen/search/wordnet.tsv`, the words that are related to those of APIs.
+"""Write `mcpgen/search/wordnet.tsv`, the words related to those of APIs: `make lexicon`.
 
 The source is WordNet 3.0 as Debian's package `wordnet-base` installs it (`/usr/share/wordnet`); its
 licence is in `mcpgen/search/wordnet-license.txt`. Only words and relations are used, no glosses.
@@ -54,7 +54,7 @@ class Synset:
 
     words: tuple[str, ...]
     pointers: tuple[tuple[str, Sense, int, int], ...]
-    """Each with its symbol, its target, and the numbers of the two words; 0 for all words."""
+    """Symbol, target, and the word numbers on both sides, 0 for all words."""
 
 
 def read_synsets(source: Path) -> dict[Sense, Synset]:
@@ -78,7 +78,7 @@ def read_synsets(source: Path) -> dict[Sense, Synset]:
 
 
 def read_shares(source: Path) -> dict[str, dict[Sense, float]]:
-    """Read of each single word how its uses are shared among its senses.
+    """Read how the uses of each single word are distributed over its senses.
 
     `cntlist.rev` counts the uses in texts; each sense has besides 1, 1/2, 1/3, ... use by its rank.
     """
@@ -137,7 +137,7 @@ def _rate_related(
 def _iterate_related(
     word: str, sense: Sense, synsets: Mapping[Sense, Synset]
 ) -> Iterator[tuple[str, Sense, Iterable[str]]]:
-    """Yield the words of a sense and of the senses next to it, each with the relation."""
+    """Yield the words of a sense and of directly related senses, each with the relation."""
     synset = synsets[sense]
     yield "", sense, synset.words
     for symbol, target, source_word, target_word in synset.pointers:
@@ -154,13 +154,13 @@ def _read_rows(path: Path) -> Iterator[list[str]]:
 
 
 def read_used_words(source: Path) -> frozenset[str]:
-    """Read the words that occur in the texts that WordNet's authors counted."""
+    """Read the words that occur in the texts counted by WordNet."""
     text = (source / "cntlist.rev").read_text(encoding="ascii")
     return frozenset(re.findall("^([a-z]{3,})%", text, re.MULTILINE))
 
 
 def read_api_words() -> frozenset[str]:
-    """Read the words that `vocabulary.tsv` and `synonyms.tsv` contain."""
+    """Read the words in `vocabulary.tsv` and `synonyms.tsv`."""
     found: set[str] = set()
     for name in ("vocabulary.tsv", "synonyms.tsv"):
         text = TARGET.with_name(name).read_text(encoding="utf-8")

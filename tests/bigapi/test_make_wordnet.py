@@ -1,4 +1,4 @@
-"""The related words are made from WordNet's files, the same from the same."""
+"""Tests of the related words: they are derived from WordNet's files and reproducible."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_only_words_that_are_used_or_are_targets_get_a_row(source: Path) -> None
 
 
 def test_the_file_is_current() -> None:
-    """The data that is committed is what the script makes, where WordNet is installed."""
+    """Where WordNet is installed, the committed data must equal the output of the script."""
     if not SOURCE.is_dir():
         pytest.skip("WordNet is not installed: apt-get install wordnet-base")
     made = iterate_rows(

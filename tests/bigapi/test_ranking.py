@@ -1,4 +1,4 @@
-"""The right tool is among the first five, for the questions of several sets (`queries.tsv`).
+"""Tests that a right tool is among the first five results, for the question sets in `queries.tsv`.
 
 All but `held` are development data by now: the ranking was made to do well on them, and its weights
 were chosen by cross validation over them. `first` was written before there was a ranking;
@@ -40,7 +40,7 @@ FIRST = 5
 
 
 def planned(document: str) -> ServerPlan:
-    """Plan the server of one of the documents that are asked about."""
+    """Plan the server of one of the documents in the question sets."""
     source = SPECS / "chatdesk.yaml"
     if document == "github":
         source = installed(OCTOKIT / "api.github.com.json", "peers")

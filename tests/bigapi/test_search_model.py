@@ -1,4 +1,4 @@
-"""A server whose operator gives its search an embedding model."""
+"""Tests of a server whose search uses an embedding model that the operator configured."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ print(*(it for it in sys.modules if it.startswith({(*LIBRARIES, "mcpgen.runtime.
 
 
 def search(connect: Connect, *, model: Path | None = None, **arguments: Any) -> dict[str, Any]:
-    """Search, with a model or without one; return the answer."""
+    """Search with or without a model; return the result."""
 
     async def scenario() -> Any:
         settings = {} if model is None else {SETTING: str(model)}
@@ -151,5 +151,5 @@ async def _search_until_all_workers_have_the_model(server: int, port: int) -> No
 
 
 def has_model(process: int) -> bool:
-    """Whether the process has loaded ONNX Runtime."""
+    """Return whether the process has loaded ONNX Runtime."""
     return "onnxruntime" in Path(f"/proc/{process}/maps").read_text()

@@ -1,4 +1,4 @@
-"""A server that lists three tools in place of 129: search, describe, call."""
+"""Tests of a server that lists three tools (search, describe, call) instead of 129."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOOL_COUNT = 129
 
 
 def told(connect: Connect, talk: Callable[[Client, MockUpstream], Awaitable[Any]]) -> Any:
-    """Give what a conversation with the server came to."""
+    """Run a conversation with the server, and return its result."""
 
     async def story() -> Any:
         async with connect() as (client, upstream):
@@ -159,7 +159,7 @@ def test_call_tool_calls_a_tool_that_is_not_listed(connect: Connect, *, is_searc
 
 
 def refused(connect: Connect, name: str, arguments: dict[str, Any]) -> str:
-    """What the model reads of a call by which nothing reached the API."""
+    """Return the error text of a call that is rejected before a request to the API."""
 
     async def talk(client: Client, upstream: MockUpstream) -> str:
         result = await client.call_tool("call_tool", {"name": name, "arguments": arguments})

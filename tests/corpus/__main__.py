@@ -1,4 +1,4 @@
-"""`make corpus`: a server of each real document there is, checked; a table, and what is not right.
+"""Generate and check a server of each real document: `make corpus`. Prints a table and the faults.
 
 `python -m tests.corpus [PART_OF_A_NAME ...] [--json FILE]` does a part.
 """
@@ -20,7 +20,7 @@ AT_ONCE = 2
 
 
 def verdicts(documents: list[CorpusDocument]) -> list[Judged]:
-    """Judge documents, two at once, and say of each how it went."""
+    """Judge documents, two at a time, and print how each went."""
     judged: list[Judged] = []
     for document, result in in_children(judge, documents, at_once=AT_ONCE, seconds=TIMEOUT_SECONDS):
         verdict = (
@@ -37,7 +37,7 @@ def verdicts(documents: list[CorpusDocument]) -> list[Judged]:
 
 
 def main() -> int:
-    """Judge the documents that are asked for; 1 where a goal is missed."""
+    """Judge the selected documents; return 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART_OF_A_NAME")
     parser.add_argument("--json", type=Path, metavar="FILE")

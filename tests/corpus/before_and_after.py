@@ -1,4 +1,4 @@
-"""`make corpus-compare BASE=FOLDER`: what another source tree would serve of the corpus, and this.
+"""Compare the servers of two source trees over the corpus: `make corpus-compare BASE=FOLDER`.
 
 `python -m tests.corpus.before_and_after --base FOLDER [PART_OF_A_NAME ...] [--write FOLDER]` plans
 every document with the mcpgen of each tree, and compares, by operation: whether it is served, its
@@ -45,7 +45,7 @@ EXPECTED = {
     "parameter: style of OpenAPI 2.0": "`collectionFormat` is followed in paths and headers",
     "security: added where none was": "a credential that the document hides",
 }
-"""Kinds of change that are intended, and why. All others are unexpected."""
+"""Kinds of changes that are intended, with the reason. All others are unexpected."""
 
 Tool = dict[str, Any]
 Row = tuple[str, ...]
@@ -53,7 +53,7 @@ Row = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A document with its plans, before and after."""
+    """A document with its plans before and after."""
 
     document: CorpusDocument
     before: Mapping[str, Any]
@@ -61,13 +61,13 @@ class Comparison:
 
     @property
     def served_by_both(self) -> Iterator[tuple[str, Tool, Tool]]:
-        """Each operation that both serve, and its tool in each."""
+        """The operations that both trees serve, each with its tool before and after."""
         for key, tool in sorted(self.before["tools"].items()):
             if key in self.after["tools"]:
                 yield key, tool, self.after["tools"][key]
 
     def operations(self) -> Iterator[Row]:
-        """Give what is served by one of the two only: change, document, operation, reason."""
+        """Yield what only one tree serves: change, document, operation, reason."""
         name = self.document.name
         if self.before["error"] != self.after["error"]:
             kind = "document lost" if self.after["error"] else "document newly served"
@@ -78,7 +78,7 @@ class Comparison:
             yield ("newly served", name, key, self.before["skipped"].get(key, ""))
 
     def requests(self) -> Iterator[Row]:
-        """Give each changed part of a request: kind, document, operation, before, after."""
+        """Yield each changed part of a request: kind, document, operation, before, after."""
         for key, one, other in self.served_by_both:
             for kind, was, now in request_changes(
                 one["request"], other["request"], self.document.version
@@ -86,13 +86,13 @@ class Comparison:
                 yield (kind, self.document.name, key, was, now)
 
     def names(self) -> Iterator[Row]:
-        """Give each changed name of a tool: document, operation, operationId, before, after."""
+        """Yield each changed tool name: document, operation, operationId, before, after."""
         for key, one, other in self.served_by_both:
             if one["name"] != other["name"]:
                 yield (self.document.name, key, one["operation_id"], one["name"], other["name"])
 
     def arguments(self) -> Iterator[Row]:
-        """Give each changed name of an argument: document, operation, parameter, before, after."""
+        """Yield each changed argument name: document, operation, parameter, before, after."""
         for key, one, other in self.served_by_both:
             for place, was in sorted(one["arguments"].items()):
                 now = other["arguments"].get(place, was)
@@ -103,7 +103,7 @@ class Comparison:
 def request_changes(
     before: Mapping[str, Any], after: Mapping[str, Any], version: str
 ) -> Iterator[tuple[str, str, str]]:
-    """Give how two requests of one operation differ: the kind of change, and both as text."""
+    """Yield the differences of two requests of one operation: the kind of change, both as text."""
     own = {(each["in"], each["name"]): each for each in before["parameters"]}
     new = {(each["in"], each["name"]): each for each in after["parameters"]}
     for place in sorted(own.keys() | new.keys()):
@@ -163,7 +163,7 @@ def _text(value: object) -> str:
 
 
 def planned_by(tree: Path, documents: Sequence[CorpusDocument]) -> list[dict[str, Any]]:
-    """Plan the documents with the mcpgen of a source tree, in a process of its own.
+    """Plan the documents with the mcpgen of a source tree, in a separate process.
 
     Raises:
         SystemExit: the process used another mcpgen, or ended before the last document.
@@ -186,14 +186,14 @@ def planned_by(tree: Path, documents: Sequence[CorpusDocument]) -> list[dict[str
 
 
 def compare(base: Path, documents: Sequence[CorpusDocument]) -> list[Comparison]:
-    """Plan documents with another tree and with this one, at the same time."""
+    """Plan documents with another source tree and with this one, at the same time."""
     with ThreadPoolExecutor() as pool:
         before, after = pool.map(lambda tree: planned_by(tree, documents), (base, REPOSITORY))
     return [Comparison(*each) for each in zip(documents, before, after, strict=True)]
 
 
 def summary(compared: Sequence[Comparison]) -> str:
-    """Give the tables of counts, in Markdown; unexpected changes of requests come first."""
+    """Yield the tables of counts in Markdown, unexpected changes of requests first."""
     kinds = Counter(row[0] for each in compared for row in (*each.operations(), *each.requests()))
     lines = ["| operations and requests | count | |", "|---|---:|---|"]
     for kind, count in sorted(kinds.items(), key=lambda item: (item[0] in EXPECTED, -item[1])):
@@ -234,7 +234,7 @@ _MEASURES = {
 
 
 def write_tables(compared: Sequence[Comparison], folder: Path) -> None:
-    """Write every difference, a line each, and the summary."""
+    """Write every difference on its own line, and the summary."""
     tables: dict[str, tuple[Row, list[Row]]] = {
         "operations": (
             ("change", "document", "operation", "reason"),
@@ -262,13 +262,13 @@ def write_tables(compared: Sequence[Comparison], folder: Path) -> None:
 
 
 def unexpected(compared: Sequence[Comparison]) -> list[Row]:
-    """Give the changes that nobody intended."""
+    """Return the unintended changes."""
     rows = [row for each in compared for row in (*each.operations(), *each.requests())]
     return [row for row in rows if row[0] not in EXPECTED and row[0] != "document newly served"]
 
 
 def main() -> int:
-    """Compare the documents that are asked for; 1 where a change is unexpected."""
+    """Compare the selected documents; return 1 if a change is unexpected."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART_OF_A_NAME")
     parser.add_argument("--base", type=Path, required=True, metavar="FOLDER")

@@ -1,4 +1,4 @@
-"""What our runtime sends for each tool of a document, beside the arguments in the API's own names.
+"""Requests that the mcpgen runtime sends for each tool of a document, for comparison with judges.
 
 Of a document with more operations than are to be judged, a random part is taken.
 
@@ -32,7 +32,7 @@ from mcpgen.testing import Case, Client, read_cases
 BASE_URL = "https://judged.example"
 
 Call = dict[str, Any]
-"""`operation`, `values` by location and name, `body` and `content_type`, and `ours`: a request.
+"""One call: `operation`, `values` by location and name, `body`, `content_type`, `ours` (a request).
 
 `parameters` and `media_type` have how they travel, by which disagreements are sorted.
 """
@@ -40,7 +40,7 @@ Call = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class JudgedDocument:
-    """A document, and how many of its operations are judged at most."""
+    """A document, and the maximum number of its operations to judge."""
 
     name: str
     path: Path
@@ -48,7 +48,7 @@ class JudgedDocument:
 
 
 def calls_of(document: JudgedDocument) -> tuple[Any, list[Call]]:
-    """Give the document as JSON, and every call that sends something."""
+    """Return the document as JSON, and every call that sends a request."""
     read = load(str(document.path), Problems())
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "server"
@@ -72,7 +72,7 @@ def calls_of(document: JudgedDocument) -> tuple[Any, list[Call]]:
 
 
 def _choose_operations(cases: list[Case], document: JudgedDocument) -> set[str]:
-    """Return the operations that are judged: the same ones each time."""
+    """Return the operations to judge, the same ones in each run."""
     found = sorted({case.expect["operation"] for case in cases})
     most = document.most_operations
     if most is None or len(found) <= most:
@@ -132,7 +132,7 @@ def _call(case: Case, contract: dict[str, Any], requests: list[HttpRequest]) -> 
 
 
 def _described(media_types: list[dict[str, Any]], sent: str) -> dict[str, Any]:
-    """What the contract says of a media type: by its name, or by a range that it is in."""
+    """Return the description of a media type in the contract, by its name or a matching range."""
     by_name = {item["media_type"]: item for item in media_types}
     return by_name.get(sent) or next(
         item for name, item in by_name.items() if fnmatchcase(sent, name)
@@ -140,7 +140,7 @@ def _described(media_types: list[dict[str, Any]], sent: str) -> dict[str, Any]:
 
 
 def as_json(request: HttpRequest) -> dict[str, Any]:
-    """Spell a request as the judges spell theirs."""
+    """Convert a request to the form that judges use."""
     return {
         "method": request.method,
         "url": request.url,

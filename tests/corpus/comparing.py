@@ -1,4 +1,4 @@
-"""Two requests for the same arguments, compared by what they say and not by how it is spelled.
+"""Compare two requests for the same arguments by meaning instead of spelling.
 
 Path segments, query and form pairs are compared decoded (so `+` and `%20` are one), headers and
 cookies by name, JSON parsed, the parts of multipart bodies by name. Numbers are compared as such.
@@ -26,7 +26,7 @@ _NUMBER = re.compile(rb"-?\d+(\.\d+)?([eE][-+]?\d+)?\Z")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that a judge sends otherwise; `kind` says what sort of thing it is."""
+    """One difference between a judge's request and ours; `kind` classifies it."""
 
     kind: str
     ours: str
@@ -34,7 +34,7 @@ class Difference:
 
 
 def differences(call: Call, theirs: Request) -> Iterator[Difference]:
-    """Say how a judge's request differs from ours."""
+    """Yield the differences between a judge's request and ours."""
     before, _, fragment = theirs["url"].partition("#")  # which is never sent
     if "?" in fragment:
         yield Difference("a query in a fragment", call["ours"].get("url", ""), theirs["url"])
@@ -138,7 +138,7 @@ def _field_differences(
 
 
 def _kind(call: Call, place: str, names: list[str]) -> str:
-    """The location, style and shape of the first of these parameters that was given."""
+    """Return the location, style and shape of the first of these parameters that has a value."""
     values = call["values"].get(place, {})
     for parameter in call["parameters"]:
         if parameter["in"] == place and parameter["name"] in names and parameter["name"] in values:
@@ -166,7 +166,7 @@ def _family(kind: str) -> str:
 
 
 def _unlike_xml(one: bytes, other: bytes) -> str:
-    """What two XML documents differ in: elements in their order, with attributes and text."""
+    """Return how two XML documents differ: in elements and their order, attributes or text."""
     try:
         ours, theirs = (_of_element(ElementTree.fromstring(text)) for text in (one, other))
     except ElementTree.ParseError:
@@ -182,7 +182,7 @@ def _of_element(element: ElementTree.Element) -> tuple[Any, ...]:
 
 
 def _is_same(one: bytes, other: bytes) -> bool:
-    """Equal as bytes, as numbers, as JSON, or as base64 that only one side has decoded."""
+    """Return whether values are equal as bytes, numbers, JSON, or base64 that one side decoded."""
     if one == other:
         return True
     if _NUMBER.match(one) and _NUMBER.match(other):
@@ -215,7 +215,7 @@ def _cookies(request: Request) -> ByName:
 
 
 def _headers(request: Request) -> dict[str, bytes]:
-    """Return the header fields; a value of JavaScript that is no string, as it is sent."""
+    """Return the header fields; values that are not strings in JavaScript, as JSON."""
     return {
         name.lower(): (value if isinstance(value, str) else json.dumps(value)).encode()
         for name, value in request["headers"]

@@ -1,4 +1,4 @@
-"""`python -m tests.corpus.flat_bodies [PART_OF_A_NAME ...]`: flat and nested bodies compared.
+"""Compare flat and nested bodies: `python -m tests.corpus.flat_bodies [PART_OF_A_NAME ...]`.
 
 It plans each document of the corpus in both forms, passes sampled bodies to the tools of both, and
 prints a table and all differences of the requests.
@@ -16,7 +16,7 @@ from tests.support.corpus import corpus_documents
 
 
 def main() -> int:
-    """Compare, print, and return 1 if there is a difference."""
+    """Compare the forms and print the result; return 1 if there is a difference."""
     wanted = sys.argv[1:]
     whole, documents = Compared(), 0
     for document in corpus_documents():

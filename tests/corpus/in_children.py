@@ -1,4 +1,4 @@
-"""Work on many documents, each in a process of its own that cannot take longer than it may."""
+"""Run work on many documents, each in its own process with a time limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FORK = multiprocessing.get_context("fork")  # what is imported once serves ever
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a child gave no result: "timeout", "crashed" or "raised", and what it said."""
+    """Reason why a child has no result ("timeout", "crashed" or "raised"), and its output."""
 
     kind: str
     text: str
@@ -36,7 +36,7 @@ class _Child(Generic[Work]):
 def in_children(
     run: Callable[[Work], Result], works: Sequence[Work], *, at_once: int, seconds: float
 ) -> Iterator[tuple[Work, Result | Failure]]:
-    """Give what `run` makes of each, as they are done."""
+    """Run `run` on each item in child processes; yield the results in order of completion."""
     waiting = list(reversed(works))
     running: dict[int, _Child[Work]] = {}
     while waiting or running:

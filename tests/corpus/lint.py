@@ -1,4 +1,4 @@
-"""`make lint-corpus`: lint the servers of the examples and of a hundred real documents; a table.
+"""Lint the servers of the examples and of a hundred real documents: `make lint-corpus`.
 
 `python -m tests.corpus.lint [--documents N] [--json FILE]`.
 """
@@ -38,7 +38,7 @@ class Linted:
 
     @property
     def is_clean(self) -> bool:
-        """Whether there is neither an error nor a warning."""
+        """Whether the server has neither errors nor warnings."""
         return not any(key.startswith(("error", "warning")) for key in self.counts)
 
 
@@ -55,7 +55,7 @@ def lint_folder(folder: Path, name: str) -> Linted:
 
 
 def lint_document(document: CorpusDocument) -> Linted | None:
-    """Generate a server of a document and lint it; None if no server can be generated."""
+    """Generate a server of a document and lint it; return None if none can be generated."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "server"
         options = Options(cache=Path(folder) / "cache")
@@ -66,14 +66,14 @@ def lint_document(document: CorpusDocument) -> Linted | None:
 
 
 def choose(number: int) -> list[CorpusDocument]:
-    """Choose documents of APIs, spread evenly over the index."""
+    """Select documents of APIs, spread evenly over the index."""
     wanted = [it for it in corpus_documents() if it.kind == "api" and it.expect == "generate"]
     step = max(1, len(wanted) // number)
     return wanted[::step][:number]
 
 
 def print_table(title: str, linted: Sequence[Linted]) -> None:
-    """Print the number of clean servers, and each kind of finding with its frequency."""
+    """Print the number of servers without findings, and the frequency of each kind of finding."""
     servers: Counter[str] = Counter()
     findings: Counter[str] = Counter()
     first: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""`python -m tests.corpus.listing_forms [PART_OF_A_NAME ...]`: tokens of listings by their form.
+"""Count the tokens of listings by form: `python -m tests.corpus.listing_forms [NAME_PART ...]`.
 
 It plans GitHub's document, if `make peers` has installed it, and the named documents of the corpus
 in the form of servers whose lock records none and in that of new servers, and prints a table.

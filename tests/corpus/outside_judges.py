@@ -1,4 +1,4 @@
-"""`make judges`: our requests beside those of Schemathesis and swagger-client, for real documents.
+"""Compare our requests with those of Schemathesis and swagger-client: `make judges`.
 
 `python -m tests.corpus.outside_judges [PART_OF_A_NAME ...] [--show KIND]` does a part.
 """
@@ -39,7 +39,7 @@ GENERATING_SECONDS, JUDGING_SECONDS = 900, 3600  # for hangs only: a machine can
 
 @dataclass(slots=True)
 class Tally:
-    """What one judge says of all operations."""
+    """The results of comparing the requests of one judge with ours, over all operations."""
 
     judge: str
     judged: set[tuple[str, str]] = field(default_factory=set)  # document and operation
@@ -59,7 +59,7 @@ class Tally:
             self.examples.setdefault(found.kind, []).append((document, call["case"], found))
 
     def agreement(self, open_kinds: Sequence[str] = ()) -> float:
-        """The share of judged operations without a difference of a kind that is not open."""
+        """Return the share of judged operations without a difference, ignoring `open_kinds`."""
         disputed = sum(bool(kinds - set(open_kinds)) for kinds in self.disputed.values())
         return 1 - disputed / len(self.judged) if self.judged else 0.0
 
@@ -71,7 +71,7 @@ def tally(
     at_once: int = 2,
     before: Sequence[Tally] | None = None,
 ) -> list[Tally]:
-    """Have both judges make the requests of every call of these documents, and compare.
+    """Let both judges build the requests of every call of these documents, and compare them.
 
     The results are added to those from `before`, if there are any.
     """
@@ -98,7 +98,7 @@ def tally(
 
 
 def _answers(work: Path, folder: Path) -> list[list[str]]:
-    """Run the judges at the same time; a line of each for each document."""
+    """Run the judges in parallel; return the output lines of each, one line per document."""
     running = []
     for judge, command in COMMANDS.items():
         with work.open() as lines, (folder / f"{judge}.jsonl").open("w") as answers:
@@ -114,7 +114,7 @@ def _answers(work: Path, folder: Path) -> list[list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A row of `disagreements.md`: kinds of one judge (`*` stands for anything), decided."""
+    """A row of `disagreements.md`: the verdict on kinds of one judge, where `*` is a wildcard."""
 
     judge: str
     kinds: str
@@ -122,7 +122,7 @@ class Decision:
 
 
 def decisions() -> list[Decision]:
-    """Every row that decides something."""
+    """Return all rows that contain a verdict."""
     rows = []
     for line in DECISIONS.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip().strip("`") for cell in line.strip().strip("|").split("|")]
@@ -132,13 +132,13 @@ def decisions() -> list[Decision]:
 
 
 def decision_on(judge: str, kind: str, rows: Sequence[Decision]) -> Decision | None:
-    """The row that decides a kind of disagreement: the first that fits."""
+    """Return the first row that matches a kind of disagreement."""
     fitting = (row for row in rows if row.judge == judge and fnmatchcase(kind, row.kinds))
     return next(fitting, None)
 
 
 def print_tallies(tallies: Sequence[Tally], shown: str) -> bool:
-    """Print agreement and every kind of disagreement; tell whether the goals are reached."""
+    """Print the agreement and every kind of disagreement; return whether the goals are reached."""
     rows = decisions()
     unused = set(rows)
     is_reached = True
@@ -171,7 +171,7 @@ def print_tallies(tallies: Sequence[Tally], shown: str) -> bool:
 
 
 def judged_documents() -> list[JudgedDocument]:
-    """The documents whose requests have one meaning: valid ones with operations."""
+    """Return the documents whose requests are unambiguous: valid ones with operations."""
     return [
         JudgedDocument(each.name, each.path)
         for each in corpus_documents()
@@ -180,7 +180,7 @@ def judged_documents() -> list[JudgedDocument]:
 
 
 def main() -> int:
-    """Judge what is asked for; 1 where a goal is missed."""
+    """Judge the selected documents; return 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART_OF_A_NAME")
     parser.add_argument("--show", default="", metavar="KIND", help="more examples of such kinds")

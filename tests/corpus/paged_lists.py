@@ -1,4 +1,4 @@
-"""Print the lists of the documents named on stdin, and how mcpgen pages them: a line a document.
+"""Print the lists of the documents named on stdin, and how mcpgen pages them, one per line.
 
 `paging.py` runs this file with the mcpgen of two source trees, so it uses nothing else of the
 repository, and of mcpgen only what both trees have. Which operations are lists, and which style of
@@ -37,7 +37,7 @@ STYLES = {
         r"^(page|item|record|result)?offset$|^skip$|^start(at|index|position|row)$"
     ),
 }
-"""Styles by the query parameters that show them, the first that fits."""
+"""Paging styles by the query parameters that show them; the first match applies."""
 COUNTED_IF_NUMBER = re.compile(r"^(from|start|first)$")
 LIMIT = re.compile(
     r"limit$|perpage$|^page(limit|size)$|^count$|^max(items|num|results)$|^size$|^top$|^take$"
@@ -48,12 +48,12 @@ NUMBERS = {"integer", "number"}
 
 
 def fold(name: str) -> str:
-    """Return the letters of a name, in lower case."""
+    """Return the letters of a name in lower case."""
     return re.sub(r"[^a-z]", "", name.lower())
 
 
 def paged_lists(path: str) -> Iterator[dict[str, Any]]:
-    """Give the lists of a document that show paging, each with its style and what is detected."""
+    """Yield the lists of a document that show paging, each with its style and the detected one."""
     problems = Problems()
     options = BuildOptions(external_validator=False)
     try:
@@ -85,7 +85,7 @@ def paged_lists(path: str) -> Iterator[dict[str, Any]]:
 
 
 def iterate_body(operation: Operation, requests: Shapes) -> Iterator[Any]:
-    """Give the members of a JSON body, and those of the objects in it."""
+    """Yield the members of a JSON body, and those of the objects in it."""
     content = () if operation.request_body is None else operation.request_body.content
     for item in content:
         if "json" in item.media_type and item.schema is not None:
@@ -93,7 +93,7 @@ def iterate_body(operation: Operation, requests: Shapes) -> Iterator[Any]:
 
 
 def iterate_fields(schema: Any, requests: Shapes, depth: int) -> Iterator[Any]:
-    """Give the members of an object, each with a name, a schema and a description."""
+    """Yield the members of an object, each with a name, a schema and a description."""
     for name, member in requests.of(schema).keywords.get("properties", {}).items():
         about = str(requests.of(member).keywords.get("description", ""))
         yield SimpleNamespace(name=name, schema=member, description=about)
@@ -102,20 +102,20 @@ def iterate_fields(schema: Any, requests: Shapes, depth: int) -> Iterator[Any]:
 
 
 def is_known_to_read(operation: Operation) -> bool:
-    """Whether a POST reads, where the document is the owner's own; older trees do not decide it."""
+    """Return whether a POST of a trusted document only reads; False in trees without this rule."""
     decide = getattr(annotations, "decide_hints", None)
     return decide is not None and decide(operation, is_trusted=True).effect == "read"
 
 
 def describe(parameter: Any) -> str:
-    """Describe a parameter for a reader, in a line."""
+    """Describe a parameter in one line."""
     schema = parameter.schema if isinstance(parameter.schema, dict) else {}
     facts = {key: schema[key] for key in ("type", "default", "minimum", "format") if key in schema}
     return f"{parameter.name} {facts} {' '.join(parameter.description.split())[:160]}"
 
 
 def is_list(operation: Operation, responses: Shapes) -> bool:
-    """Whether a response is a list in JSON, or its names say so where nothing is described."""
+    """Return whether a response is a JSON list or, if it is not described, has a list-like name."""
     found, _ = list_response_schemas(operation)
     if any(has_list(schema, responses, 0) for schema in found):
         return True
@@ -127,7 +127,7 @@ def is_list(operation: Operation, responses: Shapes) -> bool:
 
 
 def has_list(schema: Any, responses: Shapes, depth: int) -> bool:
-    """Whether a response is a list, or an object around one."""
+    """Return whether a response is a list, or an object around one."""
     shape = responses.of(schema)
     variants = [*shape.keywords.get("anyOf", ()), *shape.keywords.get("oneOf", ())]
     if "array" in shape.types or depth > DEPTH:
@@ -141,14 +141,14 @@ def has_list(schema: Any, responses: Shapes, depth: int) -> bool:
 
 
 def members_of(operation: Operation, responses: Shapes) -> Iterator[tuple[str, ...]]:
-    """Give the paths of the members of a response, outside of lists."""
+    """Yield the paths of the members of a response, except those inside lists."""
     found, _ = list_response_schemas(operation)
     for schema in found:
         yield from iterate_members(schema, responses, ())
 
 
 def iterate_members(schema: Any, responses: Shapes, path: tuple[str, ...]) -> Iterator[Any]:
-    """Give the paths of the members of an object and of those in it."""
+    """Yield the paths of the members of an object, and of nested objects."""
     shape = responses.of(schema)
     for it in (*shape.keywords.get("anyOf", ()), *shape.keywords.get("oneOf", ())):
         if len(path) < DEPTH:
@@ -182,7 +182,7 @@ def style_of(operation: Operation, query: list[Any], requests: Shapes, responses
 
 
 def main() -> None:
-    """Print a JSON line for each document of stdin."""
+    """Print one JSON line for each document named on stdin."""
     for line in sys.stdin:
         print(json.dumps([*paged_lists(line.rstrip("\n"))], default=str), flush=True)
 

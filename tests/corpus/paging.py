@@ -1,4 +1,4 @@
-"""`make corpus-paging BASE=FOLDER`: the lists of the corpus whose pages mcpgen finds, by style.
+"""Measure how many lists of the corpus mcpgen pages, by style: `make corpus-paging BASE=FOLDER`.
 
 `python -m tests.corpus.paging --base FOLDER [PART_OF_A_NAME ...] [--sample FILE]` runs
 `paged_lists.py` with the mcpgen of another source tree and of this one. `--sample` writes lists
@@ -32,12 +32,12 @@ List = dict[str, Any]
 
 
 def is_held_out(name: str) -> bool:
-    """Whether the rules were made without a look at this document: half of all, by hash."""
+    """Return whether the rules were written without this document: half of all, by hash."""
     return hashlib.sha256(name.encode()).digest()[0] % 2 == 1
 
 
 def read_lists(tree: Path, documents: Sequence[CorpusDocument]) -> list[List]:
-    """Return the lists that show paging, as the mcpgen of a source tree pages them."""
+    """Return the lists that show paging, as paged by the mcpgen of a source tree."""
     paths = "".join(f"{document.path}\n" for document in documents)
     done = subprocess.run(
         [sys.executable, str(_SCRIPT)],
@@ -94,7 +94,7 @@ def write_sample(lists: Sequence[List], file: Path) -> None:
 
 
 def main() -> int:
-    """Print the tables for the documents that are asked for."""
+    """Print the tables for the selected documents."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART_OF_A_NAME")
     parser.add_argument("--base", type=Path, required=True, metavar="FOLDER")

@@ -1,4 +1,4 @@
-"""`python -m tests.corpus.peer_ranking [--folder FOLDER]`: FastMCP's search on the question sets.
+"""Measure FastMCP's tool search: `python -m tests.corpus.peer_ranking [--folder FOLDER]`.
 
 FastMCP makes a server of each document with `FastMCP.from_openapi` and `BM25SearchTransform`, and
 answers the questions with five tools each. The table has, by kind of question, how often the first
@@ -28,7 +28,7 @@ _KINDS = ("everyday", "terms")
 
 
 def ask(document: Path, questions: Sequence[SearchQuestion]) -> list[list[str]] | str:
-    """Return the operations that FastMCP finds for each question, or why there are none."""
+    """Return the operations that FastMCP finds for each question, or the reason for failing."""
     text = document.read_text(encoding="utf-8")
     root = json.loads(text) if document.suffix == ".json" else yaml.load(text, yaml.CSafeLoader)
     with tempfile.TemporaryDirectory() as folder:
@@ -59,7 +59,7 @@ def count(questions: Sequence[SearchQuestion], answers: Sequence[Sequence[str]])
 
 
 def write_table(sets: Sequence[QuestionSet]) -> Iterator[str]:
-    """Yield the lines of the table; documents that FastMCP rejects are not in the total."""
+    """Yield the lines of the table; documents that FastMCP rejects are not in the totals."""
     yield f"| API | {' | '.join(f'{kind}: first, among five' for kind in _KINDS)} | confused |"
     yield "|---|---|---|---|"
     paths = {document.name: document.path for document in corpus_documents()}

@@ -1,4 +1,4 @@
-"""Plan the server of each document named on stdin and print what it would serve, a line each.
+"""Plan the server of each document named on stdin, and print its tools, one line per document.
 
 `before_and_after.py` runs this file with the mcpgen of two source trees, so it uses nothing else
 of the repository, and of mcpgen only what both trees have.
@@ -27,14 +27,14 @@ from mcpgen.render.request_contract import request_contract
 
 
 def _plan_server(*arguments: Any, strict: bool) -> ServerPlan:
-    """Plan a server, also by a tree that does not report the progress of the plan."""
+    """Plan a server, also in trees whose planner does not report progress."""
     kinds = [each.kind for each in inspect.signature(plan_server).parameters.values()]
     known = kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return plan_server(*arguments[:known], strict=strict)
 
 
 def planned(path: str) -> dict[str, Any]:
-    """Plan one document; `error` says why there is no plan."""
+    """Plan one document; `error` is the reason if there is no plan."""
     problems = Problems()
     found: dict[str, Any] = {"tools": {}, "skipped": {}, "settings": [], "error": ""}
     try:
@@ -83,7 +83,7 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print the folder of the mcpgen in use, then one JSON line for each document of stdin."""
+    """Print the folder of the mcpgen in use, then a JSON line for each document named on stdin."""
     import mcpgen
 
     print(Path(mcpgen.__file__ or "").parents[1], flush=True)

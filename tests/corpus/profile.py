@@ -1,4 +1,4 @@
-"""The portable profile of listed tools, checked by rules that share no code with the planner."""
+"""The portable profile of listed tools, checked independently of the planner."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_DEPTH = 40  # with definitions written out once; a client reads this without
 
 
 def departures(tool: dict[str, Any]) -> Iterator[str]:
-    """Say where a listed tool leaves the profile; nothing where it does not."""
+    """Yield how a listed tool violates the profile."""
     if not NAME.match(tool["name"]):
         yield f"N1: the name `{tool['name']}`"
     if not 1 <= len(tool.get("description", "")) <= MAX_DESCRIPTION:

@@ -1,4 +1,4 @@
-"""`make ranking`: how well the search finds the tools of real documents, by the question sets.
+"""Measure how well search finds the tools of real documents, by question set: `make ranking`.
 
 `python -m tests.corpus.ranking [--questions FOLDER] [--documents FOLDER] [--model FOLDER]
 [--missed]` plans a server of each document in `documents.tsv` of the folder of questions, asks its
@@ -43,7 +43,7 @@ KINDS = ("everyday", "terms")
 
 @dataclass
 class Score:
-    """The results of some questions."""
+    """Counts over some questions."""
 
     asked: int = 0
     first: int = 0  # the first tool is right
@@ -73,7 +73,7 @@ class Result:
 
 
 def plan_with_search(path: Path) -> ServerPlan:
-    """Plan the server of a document such that it offers search."""
+    """Plan the server of a document with search enabled."""
     problems = Problems()
     options = BuildOptions(external_validator=False)
     api = parse_source(str(path), options, problems, lambda _: None).api
@@ -84,7 +84,7 @@ def plan_with_search(path: Path) -> ServerPlan:
 def rate(
     name: str, plan: ServerPlan, asked: Sequence[SearchQuestion], *, model: str = ""
 ) -> Result:
-    """Ask the questions to the index of a server; `model` is the folder of an embedding model."""
+    """Search a server's index for the questions; `model` is the folder of an embedding model."""
     made = make_index(plan)
     assert made is not None
     data = json_text.lines(contracts.search_index(made))
@@ -107,7 +107,7 @@ def rate(
 
 
 def open_nearness(model: str, index: ToolIndex) -> ToolNearness:
-    """Return the nearness by the model in a folder, which must be in order."""
+    """Load the embedding model of a folder, which must be valid."""
     try_model(model)
     return ToolNearness(model, lambda: index.texts)
 

@@ -1,4 +1,4 @@
-"""`make suites`: the generated tests of twenty real documents of different kinds.
+"""Run the generated tests of twenty real documents of different kinds: `make suites`.
 
 A server is made of each in a temporary folder, its tests are run as its owner would run them, and
 a table says how that went. `--mutate N` tries N faults in each as well, `--only TEXT` takes those
@@ -44,7 +44,7 @@ KINDS = {
 
 
 def proved(document: CorpusDocument, folder: Path, mutants: int) -> dict[str, Any]:
-    """Make a server, run its tests, and give what `mcpgen test --json` says, with the seconds."""
+    """Generate a server and run its tests; return `mcpgen test --json` with the duration."""
     project = folder / "server"
     code, said = quietly("new", str(document.path), str(project), "--defaults", "--name", "x")
     if code:
@@ -57,14 +57,14 @@ def proved(document: CorpusDocument, folder: Path, mutants: int) -> dict[str, An
 
 
 def quietly(*words: str) -> tuple[int, str]:
-    """Run a command of mcpgen's; give its exit code and what it printed as a result."""
+    """Run an mcpgen command; return its exit code and stdout."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         return run(words), out.getvalue()
 
 
 def row(document: CorpusDocument, report: dict[str, Any]) -> str:
-    """Lay a report out as a row of the table."""
+    """Format a report as a row of the table."""
     groups = generated(report)
     passed, failed, untested = (
         sum(group["passed"] for group in groups),
@@ -80,12 +80,12 @@ def row(document: CorpusDocument, report: dict[str, Any]) -> str:
 
 
 def generated(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give the groups of the generated tests: one a tool, and one of the whole."""
+    """Return the groups of the generated tests: one per tool, and one for the whole server."""
     return [group for group in report["groups"] if "/" not in group["group"]]
 
 
 def main() -> int:
-    """Print the table; 1 where a test fails."""
+    """Print the table; return 1 if a test fails."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mutate", type=int, default=0, metavar="N")
     parser.add_argument("--only", default="", metavar="TEXT")

@@ -1,4 +1,4 @@
-"""What is said of all documents together: by version, by feature, and against the goals."""
+"""Summary of all documents: by version, by feature, and compared with the goals."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ LEAST_RIGHT, LEAST_SERVED = 0.99, 0.90
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A document and what became of it."""
+    """A document with its verdict."""
 
     document: CorpusDocument
     verdict: Verdict
 
     @property
     def has_nothing_to_serve(self) -> bool:
-        """Whether a refusal is the only right outcome: no operation in it can be served.
+        """Whether a refusal is the only correct outcome, since no operation can be served.
 
         Either there is none, or each is told to refer to something that is not there.
         """
@@ -35,7 +35,7 @@ class Judged:
 
 
 def is_right(judged: Judged) -> bool:
-    """Whether all of a document is as it should be."""
+    """Return whether a document has the expected outcome and no fault."""
     verdict = judged.verdict
     if verdict.faults or verdict.outcome not in {"served", "refused"}:
         return False
@@ -48,7 +48,7 @@ def is_right(judged: Judged) -> bool:
 
 
 def print_faults(judged: Sequence[Judged]) -> None:
-    """Each document that is not wholly right, and why; then what else is worth a look."""
+    """Print each document with faults and the reasons, then refusals and skipped operations."""
     print("\n== not wholly right")
     for each in judged:
         if not is_right(each):
@@ -71,7 +71,7 @@ def print_faults(judged: Sequence[Judged]) -> None:
 
 
 def print_table(judged: Sequence[Judged]) -> None:
-    """By version and by feature: how many documents, how many right, how many tools."""
+    """Print the numbers of documents, correct ones and tools, by version and by feature."""
     heads = ("", "documents", "right", "served", "refused", "tools", "left out", "calls")
     print("\n| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
     for version in sorted({each.document.version for each in judged}):
@@ -108,7 +108,7 @@ def _line(title: str, judged: Sequence[Judged], is_meant: Callable[[Judged], boo
 
 
 def goals(judged: Sequence[Judged]) -> bool:
-    """Print how far each goal is reached, and tell whether all are."""
+    """Print how far each goal is reached; return whether all are."""
     print()
     expected = {
         name: [each for each in judged if each.document.expect == name]

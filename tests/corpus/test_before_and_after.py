@@ -1,4 +1,4 @@
-"""The comparison of two source trees tells intended changes of requests from all others."""
+"""Tests that the comparison of source trees separates intended changes of requests from others."""
 
 from __future__ import annotations
 

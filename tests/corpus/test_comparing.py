@@ -1,4 +1,4 @@
-"""Differences between two requests: what counts as one, and what does not."""
+"""Tests of differences between two requests: what counts as one, and what does not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.corpus.comparing import differences
 
 
 def make_call(value: object, sent: str) -> dict[str, Any]:
-    """Return a call with a header, as it was sent by us."""
+    """Return a call with a header, as sent by mcpgen."""
     return {
         "operation": "GET /pets",
         "case": "a case",

@@ -1,4 +1,4 @@
-"""A part of the corpus in `make test`: small, varied and fixed; `make corpus` does all of it.
+"""Tests of a small, fixed part of the corpus; `make corpus` checks all documents.
 
 By version 2.0, 3.0, 3.1 and 3.2; every style and body kind; flagships that break the letter of the
 specification; documents with nothing to serve; what no server can be made of.

@@ -1,4 +1,4 @@
-"""Outside judges in `make test`: a small, fixed part; `make judges` asks them of all documents."""
+"""Tests of a small, fixed part of the comparison with outside judges; `make judges` runs all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How answers of FastMCP's search are counted."""
+"""Tests of how results of FastMCP's search are counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search finds the right tool for the development questions as often as is documented."""
+"""Tests that search finds the right tool for the development questions as often as documented."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The generated tests of six real documents, in `make test`; `make suites` runs those of twenty."""
+"""Tests of the generated tests of six real documents; `make suites` runs those of twenty."""
 
 from __future__ import annotations
 

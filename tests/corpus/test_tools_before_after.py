@@ -1,4 +1,4 @@
-"""What `make tools-before-after` says of a tool, on tools made for the purpose."""
+"""Tests of the statements of `make tools-before-after` about tools, on made-up tools."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""`make tools-before-after BASE=FOLDER DOCUMENTS=FOLDER`: 60 tools before, now, and by other tools.
+"""Compare 60 tools as mcpgen made them before and now, and as other generators make them.
 
-`python -m tests.corpus.tools_before_after --base FOLDER --documents FOLDER [--page FILE]` makes
+`make tools-before-after BASE=FOLDER DOCUMENTS=FOLDER`, or
+`python -m tests.corpus.tools_before_after --base FOLDER --documents FOLDER [--page FILE]`, makes
 servers of six documents with the mcpgen of another source tree, with this one, with FastMCP and
 with openapi-mcp-generator, and prints what a model sees of ten operations of each. `--page` writes
 the tables into a page. DOCUMENTS contains the documents as NAME.json; the page says where they are
@@ -58,7 +59,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An operation of the table; a person who read it stated the `effect` of a call."""
+    """An operation of the table, with the `effect` that a human labeller assigned to it."""
 
     document: str
     operation: str  # "GET /path"
@@ -67,7 +68,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as `tools/list` has it, and whether the server follows the pages of its results."""
+    """A tool as listed by `tools/list`, and whether the server follows pages of its results."""
 
     definition: Json
     follows_pages: bool = False
@@ -75,7 +76,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What one generator made of a document: its tools by operation, or why there are none."""
+    """The server that one generator makes of a document: tools by operation, or the error."""
 
     tools: Mapping[str, Tool | None] = field(default_factory=dict)
     listed: Sequence[Json] = ()  # what a client gets from the first `tools/list`
@@ -108,12 +109,12 @@ def serve_with_mcpgen(tree: Path, document: Path) -> Server:
 
 
 def serve_with_fastmcp(document: Path) -> Server:
-    """Let FastMCP make a server of a document with its defaults."""
+    """Generate a server of a document with FastMCP and its defaults."""
     return _read_listing([str(FASTMCP / "bin" / "python"), "fastmcp_listing.py", str(document)])
 
 
 def serve_with_generator(document: Path) -> Server:
-    """Let openapi-mcp-generator make the tools of a document with its defaults."""
+    """Generate the tools of a document with openapi-mcp-generator and its defaults."""
     script = "openapi_mcp_generator_listing.mjs"
     return _read_listing(["node", script, str(GENERATOR), str(document)])
 
@@ -142,7 +143,7 @@ def _read(path: Path) -> Any:
 
 
 def _shorten(errors: str) -> str:
-    """Return the beginning of the last line: its end may quote the document."""
+    """Return the beginning of the last line; its end may quote the document."""
     lines = [line for line in errors.splitlines() if line.strip()] or ["ended without a message"]
     return re.split(r"[\[{]", lines[-1])[0].strip(" :")[:80]
 
@@ -157,7 +158,7 @@ GENERATORS: Mapping[str, Callable[[Path, Path], Server]] = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is stated of one tool."""
+    """Properties of one tool that the tables show."""
 
     name: str
     input_tokens: int
@@ -179,7 +180,7 @@ class Verdict:
 
 
 def judge(row: Row, tool: Tool, root: Json) -> Verdict:
-    """State what a model gets to know of an operation."""
+    """Determine what a model learns about an operation from its tool."""
     definition = dict(tool.definition)
     output = definition.pop("outputSchema", None)
     schema = definition.get("inputSchema") or {}
@@ -196,7 +197,7 @@ def judge(row: Row, tool: Tool, root: Json) -> Verdict:
 
 
 def find_noise(texts: Iterator[str]) -> set[str]:
-    """Find what helps no model outside of code: links and references to pages, and markup."""
+    """Return noise that does not help a model: links and references to pages, and markup."""
     found = set()
     for text in texts:
         plain = _CODE.sub(" ", text)
@@ -215,7 +216,7 @@ def _texts(definition: Json) -> Iterator[str]:
 
 
 def judge_hints(annotations: Json | None, effect: str) -> str:
-    """Compare the hints with a label; `cautious` claims more danger than there is."""
+    """Compare hints with a label; "cautious" means that they claim more danger than there is."""
     hints = annotations or {}
     if "readOnlyHint" not in hints:
         return "none"
@@ -229,7 +230,7 @@ def judge_hints(annotations: Json | None, effect: str) -> str:
 
 
 def place_body(members: Sequence[str], schema: Json) -> str:
-    """Say where the members of a body are in an input schema: most of them decide."""
+    """Return where most members of a body are in an input schema: "flat", "nested" or "lost"."""
     wanted = {_normalize(member) for member in members}
     if not wanted:
         return ""
@@ -250,7 +251,7 @@ def _normalize(name: str) -> str:
 
 
 def _member_names(schema: Any, root: Json, depth: int) -> Iterator[str]:
-    """Yield the members of an object, also those in parts and alternatives."""
+    """Yield the members of an object, including those in `allOf` parts and alternatives."""
     schema = _resolve(schema, root)
     if not isinstance(schema, dict) or not depth:
         return
@@ -282,7 +283,7 @@ def _find_operation(root: Json, key: str) -> Json:
 
 
 def list_body_members(operation: Json, root: Json) -> list[str]:
-    """List the members of a body that is an object; OpenAPI 2.0 has them as form parameters."""
+    """Return the members of a body that is an object; OpenAPI 2.0 has them as form parameters."""
     parameters = [_resolve(each, root) for each in operation["parameters"]]
     form = [each["name"] for each in parameters if each["in"] == "formData"]
     schemas = [each["schema"] for each in parameters if each["in"] == "body"]
@@ -402,7 +403,7 @@ def _describe_start(server: Server) -> str:
 
 
 def main() -> None:
-    """Print the tables, or write them into a page."""
+    """Print the tables, or write them to a page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--base", type=Path, required=True, help="a source tree of mcpgen")
     parser.add_argument("--documents", type=Path, required=True)

@@ -1,4 +1,4 @@
-"""What one document becomes: generated in process, then checked as a client and its API would."""
+"""Outcome of one document: generate its server in process, and check it as a client and its API."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN_FAULTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The outcome for a document, and everything about it that is not right."""
+    """The outcome of a document, and all faults that were found."""
 
     outcome: str  # "served", "refused", or the kind of a failure
     tools: int = 0
@@ -75,7 +75,7 @@ def judge(document: CorpusDocument, *, models: bool = True) -> Verdict:
 
 
 def _refused(report: Report, started: float) -> Verdict:
-    """A refusal is clear when it has the right code, and each reason a place."""
+    """Return the verdict on a refusal, with a fault if it has the wrong outcome or no location."""
     reasons = [problem for problem in report.problems if problem.severity is Severity.ERROR]
     faults = []
     if report.outcome != "rejected":
@@ -96,7 +96,7 @@ def _told(problem: Diagnostic) -> str:
 
 
 def _check_operations(document: CorpusDocument, report: Report, found: _Findings) -> None:
-    """Every operation is a tool, or was left out with a diagnostic."""
+    """Check that every operation is a tool, or was skipped with a diagnostic."""
     assert report.plan is not None
     served = {tool.operation.key for tool in report.plan.tools}
     left = {item.operation: item for item in report.plan.skipped}
@@ -115,7 +115,7 @@ def _check_operations(document: CorpusDocument, report: Report, found: _Findings
 
 
 def _check_package(target: Path, package: str, found: _Findings) -> None:
-    """The package is valid Python, loads, lists portable tools, and its calls are right."""
+    """Check that the package compiles, imports, lists portable tools, and makes correct calls."""
     if not compileall.compile_dir(target / "src", quiet=2):
         found.faults.append("its Python does not compile")
         return
@@ -136,7 +136,7 @@ def _check_package(target: Path, package: str, found: _Findings) -> None:
 
 
 def _failures(suite: Suite) -> Iterator[str]:
-    """What the generated tests find."""
+    """Yield the failures of the generated tests."""
     for check in (
         suite.check_tool_list,
         suite.check_operations,

@@ -1,4 +1,4 @@
-"""`make directory`: a server of each API of a public directory, installed, listed and tested.
+"""Generate, install, list and test a server of each API of a public directory: `make directory`.
 
 `python -m tests.directory --repository FOLDER [--commit REVISION] [--results FILE]` appends a line
 of JSON for each document to the results, and goes on after those that are there. The order is
@@ -29,7 +29,7 @@ BEFORE_THE_HEAD = "HEAD~1"  # the head was converted by machine
 
 
 def read_results(file: Path, key: str = "path") -> dict[str, Mapping[str, Any]]:
-    """Return the last result of each document (by its path) or of what else `key` identifies."""
+    """Read the last result of each document, identified by its path or by `key`."""
     if not file.exists():
         return {}
     lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
@@ -39,7 +39,7 @@ def read_results(file: Path, key: str = "path") -> dict[str, Mapping[str, Any]]:
 def examine_all(
     directory: Directory, documents: list[DirectoryDocument], at_once: int
 ) -> Iterator[tuple[DirectoryDocument, Verdict]]:
-    """Examine documents in processes of their own, in the order given."""
+    """Examine documents in separate processes, in the given order."""
     works = [(directory, each) for each in documents]
     for (_, document), result in in_children(
         examine, works, at_once=at_once, seconds=TIMEOUT_SECONDS
@@ -52,7 +52,7 @@ def examine_all(
 def describe_extent(
     in_order: Sequence[str], done: Container[str], things: str = "documents"
 ) -> str:
-    """Describe how many documents, in their random order, have a result: all, a sample, or some."""
+    """Describe how many documents have a result, in their random order: all, a sample, or some."""
     count = sum(each in done for each in in_order)
     total = f"{count:,} of {len(in_order):,} {things}"
     if count == len(in_order):
@@ -62,7 +62,7 @@ def describe_extent(
 
 
 def main() -> int:
-    """Examine what has no result yet, and print the table; 1 where a goal is missed."""
+    """Examine documents without a result, and print the table; return 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repository", type=Path, required=True)
     parser.add_argument("--commit", default=BEFORE_THE_HEAD)

@@ -1,4 +1,4 @@
-"""`make grades`: the changes of a random sample of steps, as mcpgen and another tool grade them.
+"""Compare the grades of mcpgen and another tool for a random sample of steps: `make grades`.
 
 `python -m tests.directory.grades --results FILE --listings FOLDER --write FOLDER` reads what
 `make histories` stored, has mcp-contract compare the `tools/list` results of each step, and writes
@@ -30,7 +30,7 @@ Change = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class GradedStep:
-    """One step from a version to the next, graded by mcpgen (`ours`) and by mcp-contract."""
+    """One step between two versions, graded by mcpgen (`ours`) and by mcp-contract."""
 
     name: str
     ours: Sequence[Change]
@@ -38,11 +38,11 @@ class GradedStep:
 
     @property
     def is_breaking(self) -> tuple[bool, bool]:
-        """Whether there is a breaking change for mcpgen, and for mcp-contract."""
+        """Whether there is a breaking change according to mcpgen, and according to mcp-contract."""
         return bool(self.list_breaking_tools()[0]), bool(self.list_breaking_tools()[1])
 
     def list_breaking_tools(self) -> tuple[set[str], set[str]]:
-        """Return the tools with a breaking change for mcpgen, and those for mcp-contract."""
+        """Return the tools with a breaking change according to mcpgen, and to mcp-contract."""
         return (
             {each["tool"] for each in self.ours if each["level"] == "major"},
             {each["tool"] for each in self.theirs if each["severity"] == "breaking"},
@@ -50,7 +50,7 @@ class GradedStep:
 
 
 def grade(results: Sequence[Mapping[str, Any]], listings: Path) -> list[GradedStep]:
-    """Have mcp-contract grade the steps whose lists are stored."""
+    """Run mcp-contract on the steps whose lists are stored."""
     steps: list[tuple[str, Sequence[Change], str]] = []
     for result in results:
         for number, step in enumerate(result["steps"], 1):
@@ -74,7 +74,7 @@ def grade(results: Sequence[Mapping[str, Any]], listings: Path) -> list[GradedSt
 
 
 def make_table(steps: Sequence[GradedStep]) -> str:
-    """Return how often both agree, on whole steps and on tools, in Markdown."""
+    """Return how often both agree on whole steps and on tools, in Markdown."""
     whole = Counter(step.is_breaking for step in steps)
     tools: Counter[tuple[bool, bool]] = Counter()
     for step in steps:

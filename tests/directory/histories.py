@@ -1,4 +1,4 @@
-"""`make histories`: servers with the edits of an owner, pulled through all versions of their APIs.
+"""Pull servers with owner's edits through all versions of their APIs: `make histories`.
 
 `python -m tests.directory.histories --repository FOLDER [--sample N]` makes a server of the first
 version of each API that has several, edits it as an owner would (another name, a fixed parameter,
@@ -66,7 +66,7 @@ _SIMPLE = frozenset({"string", "integer", "number", "boolean"})
 
 @dataclass(slots=True)
 class Step:
-    """Effect of one later version on a server."""
+    """The effect of one later version on a server."""
 
     version: str
     level: str = ""  # of the changes: "major", "minor", "patch" or "none"
@@ -90,7 +90,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The versions of one API, oldest first, and where the lists of its tools are stored."""
+    """The versions of one API, oldest first, and the folder for the lists of its tools."""
 
     directory: Directory
     versions: Sequence[DirectoryDocument]
@@ -99,7 +99,7 @@ class Work:
 
 
 def follow(work: Work) -> History:
-    """Make a server of the first version, edit it, and pull it through the others."""
+    """Generate a server of the first version, edit it, and pull it through the other versions."""
     versions = work.versions
     history = History()
     if not all(version.size for version in versions):
@@ -130,7 +130,7 @@ def follow(work: Work) -> History:
 
 
 def find_changed_names(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """Return the faults of operations whose tool has another name; both maps are by operation.
+    """Return a fault for each operation whose tool was renamed; both maps are by operation.
 
     Operations are the same if only variables of their paths have other names. In a document with
     `/{a}` and `/{b}` this does not identify them.
@@ -157,14 +157,14 @@ class _Server:
         self.overridden: set[str] = set()
 
     def fetch(self, document: DirectoryDocument) -> Path:
-        """Write a document into a folder of its version, and return its path."""
+        """Write a document into a folder for its version, and return its path."""
         path = self.folder / document.version / Path(document.path).name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(read_document(self.directory.repository, self.directory.commit, document))
         return path
 
     def make(self, document: DirectoryDocument) -> Report:
-        """Make the server of a document."""
+        """Generate the server of a document."""
         options = Options(cache=self.cache)
         return new(str(self.fetch(document)), self.target, options, lambda _: None)
 
@@ -203,7 +203,7 @@ class _Server:
         return edits
 
     def store_listing(self, folder: Path | None, number: int) -> None:
-        """Store the `tools/list` result of now, compressed, as that of a numbered version."""
+        """Store the current `tools/list` result, compressed, under the number of a version."""
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / f"{number}.json.gz").write_bytes(
@@ -240,11 +240,11 @@ class _Server:
         return step
 
     def _remember_files(self) -> None:
-        """Note what the owner's files contain."""
+        """Remember the contents of the owner's files."""
         self.owned = {path: path.read_bytes() for path in self.marked}
 
     def _find_lost_edits(self, names: Mapping[str, str]) -> list[str]:
-        """Return what a server does no longer do that its owner asked for."""
+        """Return the owner's edits that a server no longer implements."""
         lost = [
             f"lost: {path.relative_to(self.target)} is not as the owner left it"
             for path, text in self.owned.items()
@@ -310,7 +310,7 @@ class _Server:
         step.level, step.changes = report["level"], report["changes"]
 
     def _drop_entry(self, said: str, step: Step) -> bool:
-        """Remove the entry of an operation that is gone, as its owner would."""
+        """Remove the entry of a removed operation, as its owner would."""
         entries = _make_yaml().load(self.manifest)
         for section in ("operations", "workflows"):
             for name, entry in list((entries.get(section) or {}).items()):
@@ -323,7 +323,7 @@ class _Server:
         return False
 
     def _drop_override(self, said: str, step: Step) -> bool:
-        """Remove the override of an operation that is gone, as its owner would."""
+        """Remove the override of a removed operation, as its owner would."""
         found = _GONE_OVERRIDE.search(said)
         if not found:
             return False
@@ -336,7 +336,7 @@ class _Server:
         return True
 
     def _drop_security(self, said: str, step: Step) -> bool:
-        """Remove the security of a document that declares its schemes no longer."""
+        """Remove the security of a document that no longer declares its schemes."""
         if "unknown security scheme" not in said:
             return False
         entries = _make_yaml().load(self.manifest)
@@ -348,7 +348,7 @@ class _Server:
         return True
 
     def _write_manifest(self, entries: Mapping[str, Any]) -> None:
-        """Write the manifest as its owner left it."""
+        """Write the manifest as the owner left it."""
         with self.manifest.open("w", encoding="utf-8") as file:
             _make_yaml().dump(entries, file)
         self._remember_files()
@@ -409,12 +409,12 @@ class _Server:
 
 
 def _find_errors(said: str) -> str:
-    """Return the errors of an output with their places and reasons."""
+    """Return the errors in an output, with their locations and reasons."""
     return "\n".join(re.findall(r"^error\[.*(?:\n .*)*", said, re.MULTILINE)) or said[-1500:]
 
 
 def _find_overridden(text: str, line: int) -> str:
-    """Return the operation that the decorator at a line of a module names, or after the line."""
+    """Return the operation of the first override decorator at or after a line of a module."""
     for node in ast.parse(text).body:
         for decorator in node.decorator_list if isinstance(node, ast.AsyncFunctionDef) else ():
             if decorator.lineno >= line and isinstance(decorator, ast.Call):
@@ -436,7 +436,7 @@ def _remove_function(text: str, operation: str) -> str:
 
 
 def _drop_unused_imports(text: str) -> str:
-    """Return a module as `ruff check --fix` leaves it."""
+    """Return a module after `ruff check --fix` removed unused imports."""
     return subprocess.run(
         [find_ruff_bin(), "check", "--select", "F401", "--fix-only", "--quiet", "--isolated", "-"],
         input=text,
@@ -500,7 +500,7 @@ def _make_workflow(tool: ToolPlan) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Follow the APIs that have no result yet; 1 where one has a fault."""
+    """Follow the APIs without a result; return 1 if one has a fault."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repository", type=Path, required=True)
     parser.add_argument("--commit", default=BEFORE_THE_HEAD)

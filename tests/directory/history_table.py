@@ -1,4 +1,4 @@
-"""The table of the histories of APIs: the state of the owner's edits, and the grades."""
+"""Table of API histories: the state of the owner's edits, and the grades."""
 
 from __future__ import annotations
 

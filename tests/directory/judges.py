@@ -1,4 +1,4 @@
-"""`make judges REPOSITORY=FOLDER`: our requests beside those of other tools, for a directory.
+"""Compare our requests with other tools' over a directory: `make judges REPOSITORY=FOLDER`.
 
 `python -m tests.directory.judges --repository FOLDER [--operations N] [--seed N]` takes documents
 in a random order, and of each at most 25 operations, chosen at random, until there are enough.
@@ -33,7 +33,7 @@ BATCH = 40
 def sample_documents(
     directory: Directory, documents: Iterable[DirectoryDocument], operations: int, folder: Path
 ) -> Iterator[JudgedDocument]:
-    """Write documents below a folder, each in one of its own, until they have enough operations."""
+    """Write documents into separate folders until they have enough operations."""
     found = 0
     for number, document in enumerate(each for each in documents if each.size):
         text = read_document(directory.repository, directory.commit, document)
@@ -47,7 +47,7 @@ def sample_documents(
 
 
 def main() -> int:
-    """Judge a random sample; 1 where a goal is missed."""
+    """Judge a random sample; return 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repository", type=Path, required=True)
     parser.add_argument("--commit", default=BEFORE_THE_HEAD)

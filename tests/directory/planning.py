@@ -1,4 +1,4 @@
-"""The operations of all documents of a directory that get a tool, without making a server.
+"""Count the operations of a directory that get a tool, by planning without generating a server.
 
 `python -m tests.directory.planning --repository FOLDER` plans the tools of each document in random
 order, appends a line of JSON for each to the results, and goes on after those that are there. It
@@ -105,7 +105,7 @@ def make_table(results: Sequence[Any]) -> str:
 
 
 def main() -> int:
-    """Plan what has no result yet, and print the table."""
+    """Plan documents without a result, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repository", type=Path, required=True)
     parser.add_argument("--commit", default=BEFORE_THE_HEAD)

@@ -1,4 +1,4 @@
-"""The newest version of each API of a directory, which is a git repository.
+"""The newest version of each API in a directory, which is a git repository.
 
 The directory is read from the objects of the repository, so it needs no work tree.
 """
@@ -63,7 +63,7 @@ def group_versions(
 
 
 def make_version_key(version: str) -> tuple[object, ...]:
-    """Return what sorts versions: numbers by value, and early versions before the final one."""
+    """Return a sort key for versions: numbers by value, and early versions before the final one."""
     parts = _PART.findall(version.lower())
     early = next((at for at, part in enumerate(parts) if part in _EARLY), len(parts))
     stage = parts[early] if early < len(parts) else _FINAL  # alpha, beta, preview, rc

@@ -1,4 +1,4 @@
-"""The generated tests of a server without pytest, which takes half of their time."""
+"""Run the generated tests of a server without pytest, which takes half of their time."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run_generated_tests(project: Path) -> tuple[int, int] | None:
 
 
 def _run_tests(project: Path) -> str:
-    """Run the tests in this process, which a failing one raises from."""
+    """Run the tests in this process; a failing test raises an exception."""
     os.chdir(project)
     os.environ.update(find_package(project).environment())
     sys.path.insert(0, str(project / "src"))

@@ -1,4 +1,4 @@
-"""The table of all documents of a directory, against its goals."""
+"""Table of all documents of a directory, compared with its goals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_SECONDS, _MOST_MEGABYTES = 60.0, 600.0
 
 
 def make_table(results: Sequence[Result]) -> tuple[str, bool]:
-    """Return the table in Markdown with what misses a goal below it, and if all are reached."""
+    """Return the table in Markdown, with missed goals below it, and whether all are reached."""
     present = [each for each in results if each["outcome"] != "absent"]
     served = [each for each in present if each["outcome"] == "served"]
     refused = [each for each in present if each["outcome"] == "refused"]

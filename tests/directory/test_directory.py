@@ -1,4 +1,4 @@
-"""Findings of `make directory` and `make histories` in a directory of one small API."""
+"""Tests of `make directory` and `make histories` on a directory of one small API."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ paths:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A directory with two versions of one API, the second with an argument more."""
+    """Make a directory with two versions of one API; the second has one more argument."""
     documents = {
         "1.9.0": PET.replace("VERSION", '"1.9.0"'),
         "1.10.0": PET.replace("VERSION", '"1.10.0"').replace(

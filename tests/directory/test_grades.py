@@ -1,4 +1,4 @@
-"""The table and the pages of graded steps."""
+"""Tests of the table and the pages of graded steps."""
 
 from __future__ import annotations
 

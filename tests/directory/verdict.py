@@ -1,4 +1,4 @@
-"""The verdict on one document of the directory: a server is made, installed, started and tested."""
+"""Verdict on one document of the directory: generate, install, start and test its server."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Directory:
 
 
 def warm_up() -> float:
-    """Import what `new` imports, so that forks of this process need not; return its CPU seconds.
+    """Import the modules of `new`, so that forks need not; return the CPU seconds.
 
     What the tests import is imported as well, and counts as memory of the generation.
     """
@@ -167,7 +167,7 @@ def _generate(source: Path, target: Path, verdict: Verdict) -> Report:
 
 
 def _check_plan(report: Report, verdict: Verdict) -> None:
-    """Check that every operation is a tool, or is skipped with a diagnostic that names a place."""
+    """Check that every operation is a tool, or is skipped with a located diagnostic."""
     assert report.plan is not None
     served = {tool.operation.key for tool in report.plan.tools}
     skipped = {item.operation: item.code for item in report.plan.skipped}
@@ -216,7 +216,7 @@ def _start(installed: Path, package: str, verdict: Verdict) -> None:
 
 
 def _test(project: Path, verdict: Verdict) -> None:
-    """Run the generated tests of a project; if one fails, all of them as `mcpgen test` does."""
+    """Run the generated tests of a project; if one fails, run all of them with `mcpgen test`."""
     from tests.directory.suite import run_generated_tests
 
     counts = run_generated_tests(project)

@@ -1,1 +1,1 @@
-"""Kills of replicas under load: no finished call may be lost."""
+"""Tests that kill replicas under load: no finished call may be lost."""

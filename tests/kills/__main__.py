@@ -1,4 +1,4 @@
-"""`python -m tests.kills --kills 50 --seed 1`: kill replicas under load, and print a table."""
+"""Kill replicas under load, and print a table: `python -m tests.kills --kills 50 --seed 1`."""
 
 from __future__ import annotations
 

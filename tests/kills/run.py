@@ -1,4 +1,4 @@
-"""Two replicas under load, of which one is killed again and again."""
+"""Two replicas under load, one of which is killed repeatedly."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REVISIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
 
 @dataclass
 class Outcome:
-    """How a call ended for its client."""
+    """The outcome of a call for its client."""
 
     name: str
     kind: str  # "result", "error" or "broken off"
@@ -47,7 +47,7 @@ class Outcome:
 
 @dataclass
 class Report:
-    """What a run showed."""
+    """The counts and faults of a run."""
 
     kills: int = 0
     seconds: float = 0.0
@@ -87,7 +87,7 @@ class Replicas:
             self.ports.append(int(server.url.rpartition(":")[2].partition("/")[0]))
 
     async def kill(self, number: int) -> None:
-        """Kill a server, and start it again."""
+        """Kill a server and start it again."""
         self.servers[number].kill()
         await self.servers[number].end()
         self.servers[number] = await self._start(str(self.ports[number]))
@@ -110,7 +110,7 @@ class Replicas:
 async def balanced_replicas(
     folder: Path, state_url: str, *options: str
 ) -> AsyncIterator[tuple[Replicas, Balancer]]:
-    """Serve two replicas behind a balancer."""
+    """Run two replicas behind a balancer."""
     replicas = Replicas(write_working_package(folder), state_url, *options)
     try:
         await replicas.start()
@@ -121,7 +121,7 @@ async def balanced_replicas(
 
 
 async def kill_replicas(folder: Path, kills: int, seed: int) -> Report:
-    """Kill replicas at random moments while clients call; check what the clients got."""
+    """Kill replicas at random moments while clients call; check the results of the clients."""
     random_moments = random.Random(seed)
     (folder / "redis").mkdir()
     with RedisServer(folder / "redis") as redis:
@@ -193,7 +193,7 @@ async def _call_repeatedly(
 
 
 def _judge(answer: Any, name: str, number: int) -> str:
-    """Return the kind of an answer; fail for a wrong one."""
+    """Return the kind of a response; fail if it is wrong."""
     assert answer["id"] == number, f"{name}: the answer of another call: {answer}"
     if "error" in answer:
         assert "has ended" in answer["error"]["message"], answer
@@ -203,14 +203,14 @@ def _judge(answer: Any, name: str, number: int) -> str:
 
 
 async def _check_replay(client: WireClient, answer: Any) -> None:
-    """Check that a replay of a whole stream has the answer once."""
+    """Check that a replay of a whole stream contains the response exactly once."""
     messages = await client.replay(client.first_event_id)
     answers = [it for it in messages if it.get("id") == answer["id"] and "method" not in it]
     assert answers == [answer], f"a replay has other answers: {answers}"
 
 
 async def _find_lost(outcomes: list[Outcome], state_url: str) -> list[str]:
-    """Find calls whose result is stored, and whose client got an error."""
+    """Return calls whose result is stored although the client got an error."""
     store = open_store(state_url, server="small")
     sessions, lost = SharedSessions(store), []
     try:
@@ -228,7 +228,7 @@ async def _find_lost(outcomes: list[Outcome], state_url: str) -> list[str]:
 
 
 def _find_repeated(outcomes: list[Outcome], finished: list[str]) -> list[str]:
-    """Find calls that ran twice, or were answered and did not run."""
+    """Return calls that ran twice, or that were answered without running."""
     ran = Counter(line.split()[0] for line in finished)
     repeated = [f"{name} ran {count} times" for name, count in ran.items() if count > 1]
     unfinished = [it.name for it in outcomes if it.kind == "result" and not ran[it.name]]

@@ -1,4 +1,4 @@
-"""A server with tasks that is killed again and again: no announced task may be lost or changed.
+"""A server with tasks that is killed repeatedly: no announced task may be lost or changed.
 
 `python -m tests.kills.tasks --kills 200 --seed 1` prints a table.
 """
@@ -69,7 +69,7 @@ async def work(ctx: Context, *, name: str, steps: int) -> str:
 
 @dataclass
 class Announced:
-    """A task whose id a client got."""
+    """A task whose id was sent to a client."""
 
     id: str
     kind: str  # "work" or "job"
@@ -79,7 +79,7 @@ class Announced:
 
 @dataclass
 class Report:
-    """What a run showed."""
+    """The counts and faults of a run."""
 
     kills: int = 0
     seconds: float = 0.0
@@ -104,7 +104,7 @@ class Report:
 
 
 class ReportsApi:
-    """The API of the reports: each is done after some requests, whoever sends them."""
+    """The reports API: a report is done after a number of requests, from any client."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
@@ -189,7 +189,7 @@ class KilledServer:
 
 @asynccontextmanager
 async def served(folder: Path, api: ReportsApi) -> AsyncIterator[KilledServer]:
-    """Generate the project, and serve it before the API."""
+    """Generate the project, and serve it with the API."""
     source, project = folder / "openapi.json", folder / "reports-mcp"
     source.write_text(json.dumps(DOCUMENT))
     new = ["new", str(source), str(project), "--name", "reports", "--no-models", "-q"]
@@ -210,7 +210,7 @@ async def served(folder: Path, api: ReportsApi) -> AsyncIterator[KilledServer]:
 
 
 async def kill_with_tasks(folder: Path, kills: int, seed: int) -> Report:
-    """Kill the server at random moments while clients begin tasks; check what became of them."""
+    """Kill the server at random moments while clients start tasks; check the tasks afterwards."""
     moments = random.Random(seed)
     api, report = ReportsApi(random.Random(f"{seed}-api")), Report()
     announced: list[Announced] = []
@@ -254,7 +254,7 @@ async def _wait_for_tasks(
 async def _begin_tasks(
     server: KilledServer, chance: random.Random, number: int, announced: list[Announced]
 ) -> None:
-    """Begin tasks one after the other; ask for some of them until they have ended."""
+    """Start tasks one after the other; poll some of them until they have ended."""
     for count in itertools.count(1):
         name, is_job = f"{number}-{count}", chance.random() < 0.5
         arguments = {} if is_job else {"name": name, "steps": chance.randint(1, 40)}
@@ -277,7 +277,7 @@ async def _ask_until_final(server: KilledServer, task_id: str) -> dict[str, Any]
 
 
 async def _check(server: KilledServer, task: Announced, report: Report) -> None:
-    """Compare the end of a task with what it must be, and with what a client saw before."""
+    """Compare the final state of a task with the expected one and with earlier responses."""
     try:
         final = await _ask_until_final(server, task.id)
     except RpcError as error:

@@ -1,4 +1,4 @@
-"""Short runs of `make kills` and `make task-kills`."""
+"""Tests of replicas and tasks under kills: short runs of `make kills` and `make task-kills`."""
 
 from __future__ import annotations
 

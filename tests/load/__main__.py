@@ -1,4 +1,4 @@
-"""A load run: many users over two replicas that share a store, while faults are injected.
+"""Run a load test: many users over two replicas with a shared store, with injected faults.
 
 `python -m tests.load --seconds 1800 --users 200` prints a table and ends with 1 if a response was
 wrong, or if a replica grew. Everything is on this machine, and bounded in count and time.
@@ -38,7 +38,7 @@ HAS_TOKENS: Final = find_spec("mcpgen.runtime.auth.static_tokens") is not None
 
 
 class Process:
-    """A process of Python that can be killed and started again on its port."""
+    """A Python process that can be killed and restarted on its port."""
 
     def __init__(
         self, folder: Path, name: str, command: list[str], environ: dict[str, str]
@@ -81,7 +81,7 @@ class Process:
 
     @property
     def growth_mb(self) -> float:
-        """By how much the last fifth is above the second one, in the median."""
+        """Growth from the second to the last fifth of the samples, as a difference of medians."""
         fifth = len(self.memory) // 5
         if fifth < 3:
             return 0.0
@@ -90,7 +90,7 @@ class Process:
 
 
 class Run:
-    """The processes of a run, its users and its figures."""
+    """The processes, users and figures of a load run."""
 
     def __init__(self, folder: Path, options: argparse.Namespace) -> None:
         self.options = options
@@ -170,7 +170,7 @@ class Run:
         return User(number, headers, f"key-{number}", choose, self.figures, pause)
 
     async def drive(self) -> None:
-        """Run the users, the faults and the sampling of memory to their end."""
+        """Run the users, the faults and the memory sampling to the end."""
         seconds = self.options.seconds
         until = time.monotonic() + seconds
         users = [self._make_user(number) for number in range(self.options.users)]
@@ -200,7 +200,7 @@ class Run:
             await asyncio.sleep(1)
 
     def report(self) -> list[str]:
-        """Return the table, as Markdown."""
+        """Return the table in Markdown."""
         figures, options = self.figures, self.options
         rows = [
             ("users, replicas, seconds", f"{options.users}, {REPLICAS}, {options.seconds:g}"),

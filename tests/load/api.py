@@ -1,4 +1,4 @@
-"""The API of a load run: it returns the identifier of each request and a hash of its credential.
+"""API of a load run: returns the identifier of each request and a hash of its credential.
 
 The credential itself would be hidden in the result.
 
@@ -23,12 +23,12 @@ async def _answer(request: web.Request) -> web.Response:
 
 
 def hash_key(key: str) -> str:
-    """Return what the API tells of a credential."""
+    """Return the hash of a credential that the API reports."""
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
 def main() -> None:
-    """Serve until the process is ended."""
+    """Serve until the process is killed."""
     app = web.Application()
     app.router.add_get(f"{HEALTHY_PATH}{{id}}", _answer)
     web.run_app(app, host="127.0.0.1", port=int(sys.argv[1]), print=None, access_log=None)

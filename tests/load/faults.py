@@ -48,14 +48,14 @@ def attack(name: str, port: int) -> None:
 
 
 class Faults:
-    """The faults in turn, each counted."""
+    """The faults, injected in turn and counted."""
 
     def __init__(self, ports: Callable[[], Sequence[int]]) -> None:
         self.counts: Counter[str] = Counter()
         self._ports = ports
 
     async def attack_until(self, until: float, pause_seconds: float) -> None:
-        """Attack one replica after the other."""
+        """Attack the replicas in turn until a deadline."""
         number = 0
         while time.monotonic() < until:
             name = list(_ATTACKS)[number % len(_ATTACKS)]
@@ -69,7 +69,7 @@ class Faults:
     async def repeat(
         self, name: str, fault: Callable[[], None], until: float, every: float
     ) -> None:
-        """Cause a fault again and again, not within the last period."""
+        """Inject a fault repeatedly, but not within the last period."""
         while time.monotonic() + 2 * every < until:
             await asyncio.sleep(every)
             await asyncio.to_thread(fault)

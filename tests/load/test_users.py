@@ -1,4 +1,4 @@
-"""The users of a load run find wrong responses, and count the others."""
+"""Tests that users of a load run detect wrong responses and count correct ones."""
 
 from __future__ import annotations
 

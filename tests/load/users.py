@@ -1,4 +1,4 @@
-"""Users of a load run: each checks that every response is the one to its own request."""
+"""Users of a load run: each checks that every response belongs to its own request."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ _USUAL: Final = {
 
 
 class WrongResponseError(Exception):
-    """A response that is not the one to its request."""
+    """A response that does not belong to its request."""
 
 
 class RefusedError(Exception):
-    """The server did not do what was asked; the text is the kind."""
+    """The server rejected or failed a request; the message is the kind of error."""
 
 
 @dataclass
 class Figures:
-    """Counts of a run; their size does not depend on its length."""
+    """Counts of a run, in constant memory."""
 
     responses: int = 0
     wrong: list[str] = field(default_factory=list)
     errors: Counter[str] = field(default_factory=Counter)
     latencies: Counter[int] = field(default_factory=Counter)
-    """By class: class N ends at `FACTOR` to the power of N, times 0.1 ms."""
+    """Counts by class: class N ends at `FACTOR` to the power of N, times 0.1 ms."""
 
     def add(self, seconds: float) -> None:
         """Count a correct response."""
@@ -72,12 +72,12 @@ class User:
     headers: dict[str, str]  # its credentials
     key: str  # that the API must receive
     choose_replica: Callable[[int], str]
-    """Return the URL for a request: the next one, or the user's own."""
+    """Function that returns the URL for a request: the next replica, or the user's own."""
     figures: Figures
     pause_seconds: float
 
     async def run(self, until: float) -> None:
-        """Send requests until then."""
+        """Send requests until the deadline."""
         chance = random.Random(self.number)
         timeout = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
         # Not the address of the attackers, whose connections are the first to be closed.
@@ -125,7 +125,7 @@ class User:
         self.check(value, answer)
 
     def check(self, value: str, answer: Any) -> None:
-        """Check that an answer is the one to the request with this value.
+        """Check that a response belongs to the request with this value.
 
         Raises:
             WrongResponseError: it is another's.

@@ -1,4 +1,4 @@
-"""What both generations of the `mcp` client do and see at everything-mcp; for their tours.
+"""Tour of everything-mcp for both generations of the `mcp` client.
 
 Results are read in the words of the wire, which both models know.
 """
@@ -13,13 +13,13 @@ ServerError = exceptions.MCPError if hasattr(exceptions, "MCPError") else except
 
 
 class Visit:
-    """One visit: what the client answers when it is asked, and what it was told on the way."""
+    """One visit: the client's answers to questions of the server, and the messages it received."""
 
     def __init__(self):
         self.urls, self.logged, self.progress = [], [], []
 
     async def elicit(self, context, params):
-        """Fill in the form, or go to the URL."""
+        """Fill in the form, or record the URL."""
         if params.mode == "url":
             self.urls.append(params.url)
             return types.ElicitResult(action="accept")
@@ -32,19 +32,19 @@ class Visit:
         return types.CreateMessageResult(role="assistant", content=said, model="m")
 
     async def list_roots(self, context):
-        """Name the one folder that the client works in."""
+        """Return the single root folder of the client."""
         return types.ListRootsResult(roots=[types.Root(uri="file:///work")])
 
     async def log(self, params):
-        """Note a log message."""
+        """Record a log message."""
         self.logged.append(params.data)
 
     async def report(self, done, total, message):
-        """Note how far a call is."""
+        """Record the progress of a call."""
         self.progress.append(done)
 
     def answers(self):
-        """The callbacks that either client takes."""
+        """Return the callbacks that both clients accept."""
         return {
             "sampling_callback": self.sample,
             "elicitation_callback": self.elicit,
@@ -53,7 +53,7 @@ class Visit:
         }
 
     async def see(self, client):
-        """Use every feature once and tell what came of it."""
+        """Use every feature once and return the results."""
 
         async def call(tool, **arguments):
             result = await client.call_tool(tool, arguments, progress_callback=self.report)
@@ -104,11 +104,11 @@ class Visit:
 
 
 def on_wire(result):
-    """A result of either model, by the names that travel."""
+    """Return a result of either model with its wire names."""
     return result.model_dump(by_alias=True, mode="json")
 
 
 def program(order):
-    """How to start the server that the order names."""
+    """Return the parameters to start the server of an order."""
     command, *arguments = order["command"]
     return StdioServerParameters(command=command, args=arguments, env=order["environment"])

@@ -1,4 +1,4 @@
-"""Authorizes with the OAuth flow of the fastmcp 4.1.6 client, then calls tools.
+"""Authorize with the OAuth flow of the fastmcp 4.1.6 client, then call tools.
 
 Run by that package's own interpreter. Reads a JSON object on stdin: `url`, `user` and `calls` as
 [tool, arguments] pairs. Prints the tools and the results. fastmcp's own callback server receives
@@ -15,12 +15,12 @@ from fastmcp.client.auth import OAuth
 
 
 class Browserless(OAuth):
-    """fastmcp's flow with an HTTP client in place of a browser."""
+    """fastmcp's OAuth flow with an HTTP client in place of a browser."""
 
     user = ""
 
     async def redirect_handler(self, authorization_url):
-        """Follow the redirects of the authorization server, up to the callback."""
+        """Follow the redirects of the authorization server up to the callback."""
 
         async def visit():
             async with httpx2.AsyncClient(follow_redirects=True) as browser:

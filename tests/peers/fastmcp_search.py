@@ -1,4 +1,4 @@
-"""Ask FastMCP's search of tools: `fastmcp_search.py FILE` answers each line of stdin with a line.
+"""Search tools with FastMCP: `fastmcp_search.py FILE` answers each line of stdin with a line.
 
 It runs in FastMCP's own environment. FILE is an OpenAPI document in JSON, a line of stdin is a
 question, and its answer is a JSON list of operations ("GET /path"), the best first.
@@ -20,7 +20,7 @@ from fastmcp.server.transforms.search import BM25SearchTransform
 
 
 async def answer(document: dict[str, Any], questions: list[str]) -> None:
-    """Make a server of the document and ask it for five tools for each question."""
+    """Make a server of the document and search five tools for each question."""
     server = FastMCP.from_openapi(
         document, httpx2.AsyncClient(base_url="https://api.example.com"), validate_output=False
     )

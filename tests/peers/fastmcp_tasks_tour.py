@@ -1,4 +1,4 @@
-"""Runs tasks of everything-mcp with the `fastmcp-tasks` 4.1.4 client; run by its own interpreter.
+"""Run tasks of everything-mcp with the `fastmcp-tasks` 4.1.4 client, in its own environment.
 
 Reads `command` and `environment`, or `url`, as JSON on stdin. Prints what the client understood.
 """

@@ -1,4 +1,4 @@
-"""Visits everything-mcp with the `fastmcp` 4.1.6 client; run by that package's own interpreter.
+"""Tour everything-mcp with the `fastmcp` 4.1.6 client, in its own environment.
 
 Reads `mode` ("legacy", "auto" or a modern revision) and `command` and `environment`, or `url`, as
 JSON on stdin. Prints what the client understood.

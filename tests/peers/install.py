@@ -1,4 +1,4 @@
-"""Installs one outside Python package into its own environment: `install.py DIR NAME==VERSION`.
+"""Install a third-party package into its own environment: `install.py DIR NAME==VERSION`.
 
 fastmcp asks for a certifi that may not be published. It is installed without its requirements,
 which are then installed with that one bound left out.
@@ -30,7 +30,7 @@ for name in sys.argv[1:]:
 
 
 def install(directory: Path, pin: str) -> None:
-    """Make the environment unless this very pin is there already."""
+    """Make the environment unless this pin is already installed."""
     stamp = directory / "installed.txt"
     if stamp.exists() and stamp.read_text() == pin:
         return

@@ -1,4 +1,4 @@
-"""Visits everything-mcp with the `mcp` 1.30.0 client; run by that package's own interpreter.
+"""Tour everything-mcp with the `mcp` 1.30.0 client, in its own environment.
 
 Reads `mode` (the revision to ask for) and `command` and `environment`, or `url`, as JSON on stdin.
 Prints what the client understood.

@@ -1,4 +1,4 @@
-"""Drives a server with the `mcp` 2.3.0 client; run by that package's own interpreter.
+"""Drive a server with the `mcp` 2.3.0 client, in its own environment.
 
 Reads a JSON object on stdin: `mode` ("legacy", "auto" or a modern revision), `command` and
 `environment` or `url`, and `calls` as [tool, arguments] pairs. Prints what the client understood.

@@ -1,4 +1,4 @@
-"""Authorizes with the OAuth flow of the `mcp` 2.3.0 client, then calls tools.
+"""Authorize with the OAuth flow of the `mcp` 2.3.0 client, then call tools.
 
 Run by that package's own interpreter. Reads a JSON object on stdin: `url`, `mode` ("legacy" or
 "auto"), `user`, `redirect` (the redirect URI), `calls` as [tool, arguments] pairs, and
@@ -20,7 +20,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
 
 
 class Storage:
-    """Tokens and client of one run."""
+    """Storage of the tokens and the client of one run."""
 
     def __init__(self, client):
         self.client, self.tokens = client, None
@@ -50,7 +50,7 @@ async def drive(order):
         exchanges.append(f"{line} {challenge}".strip())
 
     async def visit(url):
-        """Do what the user's browser does: the authorization server redirects at once."""
+        """Visit the authorization URL like the user's browser; the server redirects at once."""
         visited.append(url)
         async with httpx2.AsyncClient(event_hooks={"response": [record]}) as browser:
             found = await browser.get(f"{url}&login_hint={order['user']}")

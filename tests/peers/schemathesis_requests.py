@@ -1,4 +1,4 @@
-"""Schemathesis as a judge: the requests that it makes of given arguments, one JSON a line.
+"""Schemathesis as a judge: the requests it makes of given arguments, one JSON object per line.
 
 Runs in Schemathesis' own environment. Each line of stdin is {"document": ..., "calls": [...]}, as
 `tests/corpus/calls.py` writes them; each line of stdout has the request of each call.
@@ -26,7 +26,7 @@ PLACES = {
 
 
 def request_of(schema: Any, call: dict[str, Any]) -> dict[str, Any]:
-    """The request for one call. Values are spelled by the serialiser that generated ones go by."""
+    """Return the request of one call, with values serialized like those that it generates."""
     method, _, path = call["operation"].partition(" ")
     operation = schema[path][method]
     given: dict[str, Any] = {}
@@ -54,14 +54,14 @@ def request_of(schema: Any, call: dict[str, Any]) -> dict[str, Any]:
 
 
 def format_path(value: Any) -> Any:
-    """Percent-encode what has no encoding of its own, as Schemathesis does when it generates."""
+    """Percent-encode values without an encoding, as Schemathesis does when it generates."""
     if isinstance(value, bool | int | float | None):
         return text(value)
     return value if not isinstance(value, str) or hasattr(value, "encoded") else quote(value, "")
 
 
 def query_value(value: Any) -> Any:
-    """Booleans and null as JSON spells them, as Schemathesis does when it generates."""
+    """Return booleans and null in their JSON form, as Schemathesis does when it generates."""
     if isinstance(value, list):
         return [query_value(item) for item in value]
     return value if isinstance(value, str | dict) else text(value)

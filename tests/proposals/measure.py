@@ -1,4 +1,4 @@
-"""`make proposals`: how many merged tools and workflows `new` proposes for published documents.
+"""Measure the merged tools and workflows that `new` proposes for documents: `make proposals`.
 
 `python -m tests.proposals.measure [--sample N] [DOCUMENT ...]`. Every proposal is planned as an
 entry of the manifest, which must work. `--sample` prints proposals to judge, from each document in
@@ -45,7 +45,7 @@ class Proposal(Struct, frozen=True):
 
 
 class Measured(Struct, frozen=True):
-    """What was proposed for one document, and why entries were rejected."""
+    """The proposals for one document, and the reasons for rejected entries."""
 
     document: str
     tools: int
@@ -53,12 +53,12 @@ class Measured(Struct, frozen=True):
     errors: tuple[str, ...]
 
     def count(self, kind: str) -> int:
-        """Return how many proposals are of a kind."""
+        """Return the number of proposals of a kind."""
         return sum(it.kind == kind for it in self.proposals)
 
     @property
     def merged_tools(self) -> int:
-        """How many tools the merged ones would replace."""
+        """Number of tools that the merged tools would replace."""
         return sum(len(it.operations) for it in self.proposals if it.kind == "merged")
 
 
@@ -80,7 +80,7 @@ def read_judged() -> list[Judgement]:
 
 
 def propose(document: str, path: Path) -> Measured | None:
-    """Return what is proposed for a document; None if no server can be planned for it."""
+    """Return the proposals for a document, or None if no server can be planned for it."""
     problems = Problems()
     try:
         options = BuildOptions(external_validator=False)
@@ -121,7 +121,7 @@ def _plan(api: Api, entries: JsonObject, problems: Problems) -> ServerPlan:
 
 
 def _find_errors(api: Api, entries: JsonObject) -> Iterator[str]:
-    """Yield why proposed entries are rejected: there should be no reason."""
+    """Yield the errors of proposed entries, of which there should be none."""
     problems = Problems()
     try:
         _plan(api, entries, problems)
@@ -132,7 +132,7 @@ def _find_errors(api: Api, entries: JsonObject) -> Iterator[str]:
 
 
 def draw(proposals: Sequence[Proposal], count: int) -> list[Proposal]:
-    """Return a sample that takes one of each document in turn."""
+    """Return a sample that takes one proposal of each document in turn."""
     chance = random.Random(_SEED)
     by_document: dict[str, list[Proposal]] = {}
     for proposal in proposals:

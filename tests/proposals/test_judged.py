@@ -1,4 +1,4 @@
-"""The proposals that were judged, and what the documentation says of them."""
+"""Tests of the judged proposals, and of the figures about them in the documentation."""
 
 from __future__ import annotations
 

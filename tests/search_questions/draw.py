@@ -1,4 +1,4 @@
-"""Draw operations of a document at random, for the person who writes questions to them.
+"""Draw operations of a document at random, for the person who writes questions about them.
 
 `python -m tests.search_questions.draw FILE` prints the operations of a document of the corpus as
 rows, the drawn ones first, with their texts. The texts are for the writer and are never committed.
@@ -18,7 +18,7 @@ DRAWN = 44  # more than the 28 questions of a file: some operations no person ca
 
 
 def draw(file: str, operations: Sequence[Sampled]) -> list[Sampled]:
-    """Choose operations of one document; the choice depends on nothing but `SEED`."""
+    """Choose operations of one document; the choice depends only on the document and `SEED`."""
     chance = random.Random(f"{SEED}:{file}")
     return chance.sample(operations, min(DRAWN, len(operations)))
 

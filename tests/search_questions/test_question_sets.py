@@ -1,4 +1,4 @@
-"""The questions to the search of 24 APIs are complete, and their answers exist."""
+"""Tests that the search questions about 24 APIs are complete, and that their answers exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FastMCP's own OpenAPI proxy: `fastmcp_proxy.py TOOLS PORT`, the API in `THINGS_BASE_URL`."""
+"""FastMCP's OpenAPI proxy: `fastmcp_proxy.py TOOLS PORT`, with the API at `THINGS_BASE_URL`."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""FastMCP, over stdio or HTTP: `fastmcp_server.py TOOLS [PORT]`."""
+"""A FastMCP server over stdio or HTTP: `fastmcp_server.py TOOLS [PORT]`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The floor of asyncio: each line is answered with the same bytes, and nothing is parsed."""
+"""Lower bound with asyncio: each line is answered with the same bytes, without parsing."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ ANSWER = (
 
 
 async def main() -> None:
-    """Answer until the end of the input."""
+    """Answer every line until the end of the input."""
     loop = asyncio.get_running_loop()
     is_at_end = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""The floor: a blocking loop that answers from a dictionary and checks nothing."""
+"""Lower bound: a blocking loop that answers from a dictionary and validates nothing."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ TOOLS = [
 
 
 def answer(request: dict[str, object]) -> dict[str, object]:
-    """The result of a request, with no look at its shape."""
+    """Return the result of a request without validating the request."""
     params = request["params"]
     if request["method"] == "tools/list":
         return {"tools": TOOLS, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}

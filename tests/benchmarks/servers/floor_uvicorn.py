@@ -1,4 +1,4 @@
-"""The floor over HTTP: uvicorn, answering every POST with the same bytes: `… TOOLS PORT`."""
+"""Lower bound over HTTP: uvicorn answers every POST with the same bytes: `… TOOLS PORT`."""
 
 import sys
 
@@ -20,7 +20,7 @@ BODY = {"type": "http.response.body", "body": ANSWER}
 
 
 async def app(scope, receive, send):
-    """Read the body and look at nothing."""
+    """Read the body without parsing it, and send the fixed response."""
     while (await receive()).get("more_body"):
         pass
     await send(HEAD)

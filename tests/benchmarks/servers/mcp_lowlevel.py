@@ -1,4 +1,4 @@
-"""The official SDK's low-level server, over stdio or HTTP: `mcp_lowlevel.py TOOLS [PORT]`."""
+"""The low-level server of the official SDK, over stdio or HTTP: `mcp_lowlevel.py TOOLS [PORT]`."""
 
 import asyncio
 import sys
@@ -20,12 +20,12 @@ TOOLS = [
 
 
 async def list_tools(ctx, params):
-    """All tools on one page."""
+    """Return all tools on one page."""
     return types.ListToolsResult(tools=TOOLS)
 
 
 async def call_tool(ctx, params):
-    """The text, repeated."""
+    """Return the text, repeated."""
     text = params.arguments["text"] * params.arguments["times"]
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
@@ -34,7 +34,7 @@ server = Server("bench", version="1", on_list_tools=list_tools, on_call_tool=cal
 
 
 async def over_stdio():
-    """Serve one client on the pipe."""
+    """Serve one client over stdio."""
     async with stdio_server() as (reader, writer):
         await server.run(reader, writer, server.create_initialization_options())
 

@@ -1,5 +1,6 @@
-"""The API behind proxies: answers every request with the same 12 bytes, and reads no more of it
-than where it ends. `rest_api.py PORT`.
+"""The API behind proxies: answers every request with the same 12 bytes: `rest_api.py PORT`.
+
+It parses requests only to find their end.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ ANSWER = (
 
 
 class Api(asyncio.Protocol):
-    """One connection; requests have no body, so that an empty line ends each."""
+    """One connection; requests have no body, so an empty line ends each."""
 
     def connection_made(self, transport):
         self.transport = transport
@@ -23,7 +24,7 @@ class Api(asyncio.Protocol):
 
 
 async def serve(port):
-    """Serve until killed."""
+    """Serve until the process is killed."""
     server = await asyncio.get_running_loop().create_server(Api, "127.0.0.1", port)
     await server.serve_forever()
 
