@@ -1,4 +1,4 @@
-"""The modules of mcpgen as text, for tests that read them instead of running them."""
+"""Source of the mcpgen modules, for tests that read modules instead of importing them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _run_at_import(node: ast.AST) -> Iterator[ast.AST]:
 
 @cache
 def modules(package: str = "mcpgen") -> tuple[SourceModule, ...]:
-    """Find every module of `package`, by name."""
+    """Find all modules of `package`, by name."""
     found = []
     for path in sorted((REPOSITORY / package.replace(".", "/")).rglob("*.py")):
         parts = path.relative_to(REPOSITORY).with_suffix("").parts
@@ -75,7 +75,7 @@ def modules(package: str = "mcpgen") -> tuple[SourceModule, ...]:
 
 
 def layer(module: str) -> str:
-    """Name the layer that a dotted name lies in: "spec" for "mcpgen.openapi.source.load"."""
+    """Return the layer of a dotted name: "openapi" for "mcpgen.openapi.source.load"."""
     if module.startswith("mcpgen.runtime.testing"):
         return "testing"  # only its former place
     return module.split(".")[1] if "." in module else ""

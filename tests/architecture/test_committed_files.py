@@ -1,4 +1,4 @@
-"""Nothing that is committed names a machine, a download host or a resolver's choice."""
+"""Tests that committed files contain no machine name, download host or resolved package URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules do not import each other in a circle, neither for types nor inside functions."""
+"""Tests that modules do not import each other in cycles, neither for types nor inside functions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.architecture.source_modules import modules
 
 
 def imports_by_module() -> dict[str, set[str]]:
-    """Map each module to the modules that it imports anywhere.
+    """Map each module to the modules that it imports, at any level.
 
     Importing a module also imports the packages around it, except those of the importing module.
     """
@@ -23,7 +23,7 @@ def imports_by_module() -> dict[str, set[str]]:
 
 
 def find_cycles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """Return the strongly connected components of two modules and more (Tarjan's algorithm)."""
+    """Return the strongly connected components of two or more modules (Tarjan's algorithm)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []

@@ -1,4 +1,4 @@
-"""What mcpgen imports and starts is what its distribution requires, and the reverse."""
+"""Tests that mcpgen declares exactly the distributions that it imports and the programs it runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def normal(name: str) -> str:
 
 
 def required(*extras: str) -> set[str]:
-    """Name the distributions that an installation with these extras brings at once."""
+    """Return the distributions that an installation with these extras pulls in."""
     lines = list(PROJECT["dependencies"])
     waiting, seen = list(extras), set()
     while waiting:
@@ -62,7 +62,7 @@ def required(*extras: str) -> set[str]:
 
 
 def imported(module: SourceModule) -> set[str]:
-    """Name the distributions of other people that a module imports."""
+    """Return the third-party distributions that a module imports."""
     tops = {name.partition(".")[0] for name in module.imported()} - {"mcpgen", "__future__", ""}
     foreign = tops - sys.stdlib_module_names
     return {normal(OWNERS[top][0]) if top in OWNERS else top for top in foreign}

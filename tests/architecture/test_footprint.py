@@ -1,4 +1,4 @@
-"""A server needs the base install only, and little of that before it is asked for anything."""
+"""Tests that a server needs only the base install, and imports little before the first request."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OF_EXTRAS = {
 
 
 def base_distributions() -> set[str]:
-    """Follow mcpgen's requirements, without any extra, to all that they bring here."""
+    """Return the distributions that mcpgen requires without extras, including indirect ones."""
     found, waiting = set(), ["mcpgen"]
     while waiting:
         name = waiting.pop()
@@ -71,7 +71,7 @@ def test_the_base_install_stays_small() -> None:
 
 
 def test_a_running_server_does_not_import_aiohttp() -> None:
-    """It would cost a third of a second at the first request to the API."""
+    """Importing it would add a third of a second to the first request to the API."""
     importing = {
         module.name
         for module in modules()

@@ -1,4 +1,4 @@
-"""Functions are named by verbs: none begins with a participle or a gerund."""
+"""Tests that function names begin with a verb, and not with a participle or a gerund."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def is_participle(function: str) -> bool:
 
 
 def function_names() -> Iterator[str]:
-    """`module.py:line name` of each function; properties are nouns, and hence left out."""
+    """Return `module.py:line name` for each function, except properties, whose names are nouns."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_bytes())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not is_property(node):

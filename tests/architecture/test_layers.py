@@ -1,4 +1,4 @@
-"""Imports go one way: each layer imports those below it, and stages do not import each other."""
+"""Tests that layers import only layers below them, and that stages do not import each other."""
 
 from __future__ import annotations
 

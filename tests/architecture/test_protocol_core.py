@@ -1,4 +1,4 @@
-"""The protocol core does no I/O: messages go in, events and messages come out."""
+"""Tests that the protocol core does no I/O: messages go in, events and messages come out."""
 
 from __future__ import annotations
 

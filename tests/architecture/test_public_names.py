@@ -1,4 +1,4 @@
-"""Names that generated servers and their tests import stay where they are (public_names.toml)."""
+"""Tests that names imported by generated servers and tests stay available (public_names.toml)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _IMPORT = re.compile(r"^from mcpgen[\w.]* import (?:\([^)]*\)|.+)$", re.MULTILIN
 
 
 def imported_names(source: str) -> Iterator[tuple[str, str]]:
-    """Yield the module and name of each import from mcpgen."""
+    """Yield the module and the name of each import from mcpgen."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mcpgen"):
             yield from ((str(node.module), alias.name) for alias in node.names)
@@ -30,13 +30,13 @@ def imported_names(source: str) -> Iterator[tuple[str, str]]:
 
 
 def imports_of_examples() -> set[tuple[str, str]]:
-    """Return what the committed servers, their handlers and their tests import."""
+    """Return the mcpgen imports of the committed servers, their handlers and their tests."""
     files = EXAMPLES.rglob("*.py")
     return {found for file in files for found in imported_names(file.read_text("utf-8"))}
 
 
 def imports_of_templates() -> set[tuple[str, str]]:
-    """Return the imports that templates spell out."""
+    """Return the mcpgen imports that are written out in the templates."""
     texts = (file.read_text("utf-8") for file in (REPOSITORY / "templates").rglob("*.jinja"))
     lines = [line for text in texts for line in _IMPORT.findall(text) if "{" not in line]
     return set(imported_names("\n".join(lines)))

@@ -1,4 +1,4 @@
-"""What every module promises its reader: it is short, and its broad excepts are few and known."""
+"""Tests of rules for every module: bounded length, and broad excepts only where they are listed."""
 
 from __future__ import annotations
 

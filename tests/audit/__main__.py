@@ -1,4 +1,4 @@
-"""Run the whole self-test of the robustness run: all broken servers, and all servers on SDKs.
+"""Run the self-test of `mcpgen audit` on all broken servers and all SDK servers.
 
 `make audit-selftest`; arguments select servers by a part of their names.
 """
@@ -24,13 +24,13 @@ START_SECONDS = 60.0
 
 
 async def check_faulty(row: Faulty) -> list[str]:
-    """Run the experiments against a broken server."""
+    """Run the experiments against a server with a known fault."""
     async with serve(row.load().__module__, row.load(), row.transport) as target:
         return find_problems(row, await run(target, row.transport))
 
 
 async def check_sdk(row: Correct, port: int) -> list[str]:
-    """Run the experiments against a server on an SDK, over HTTP if there is a port."""
+    """Run the experiments against an SDK server, over HTTP if a port is given."""
     expected: Mapping[tuple[str, str], str]
     if port:
         expected = OVER_HTTP[row.name]
@@ -43,7 +43,7 @@ async def check_sdk(row: Correct, port: int) -> list[str]:
 
 
 def compare(result: Robustness, expected: Mapping[tuple[str, str], str]) -> list[str]:
-    """Return what was found otherwise than expected."""
+    """Return the differences between the findings and the expected ones."""
     found = {(it.fault.id, it.experiment) for it in result.findings}
     problems = [f"false: {each}" for each in sorted(found - expected.keys())]
     problems += [f"missed: {each}" for each in sorted(expected.keys() - found)]
@@ -73,7 +73,7 @@ async def listen(row: Correct, port: int) -> AsyncIterator[Target]:
 
 
 async def report(name: str, check: Awaitable[list[str]], slots: asyncio.Semaphore) -> bool:
-    """Print the result of one run; return whether it is not as the tables say."""
+    """Print the result of one run; return whether it differs from the tables."""
     async with slots:
         began = time.monotonic()
         problems = await check
@@ -85,7 +85,7 @@ async def report(name: str, check: Awaitable[list[str]], slots: asyncio.Semaphor
 
 
 async def main(words: list[str]) -> int:
-    """Run the selected servers; return how many are not as the tables say."""
+    """Run the selected servers; return how many of them differ from the tables."""
     many, few = asyncio.Semaphore(CONCURRENT), asyncio.Semaphore(1)
     runs = [(row.server, check_faulty(row), many) for row in BROKEN]
     sdks = [row for row in (*PYTHON_SDKS, *TYPESCRIPT_SDKS) if row.is_installed]

@@ -1,4 +1,4 @@
-"""Robustness runs of the servers of these tests, compared with their tables."""
+"""Audit runs of the test servers, compared with the tables of expected findings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONCURRENT = 16  # most of a run is waiting
 async def run(
     target: Target, transport: str, *, intensity: str = "normal", allow_writes: bool = False
 ) -> Robustness:
-    """Run all experiments, in more time than a user would give on a machine that is not busy."""
+    """Run all experiments, with longer timeouts than a user on an idle machine needs."""
     return await run_experiments(
         {transport: target},
         intensity=replace(INTENSITIES[intensity], max_seconds=_MAX_SECONDS),
@@ -30,12 +30,12 @@ async def run(
 
 
 def list_shown(result: Robustness) -> list[str]:
-    """Return the findings as lines."""
+    """Return the findings as lines of text."""
     return [f"{it.fault.id} in {it.experiment}: {it.message}" for it in result.findings]
 
 
 def find_problems(row: Faulty, result: Robustness) -> list[str]:
-    """Return what should have been found otherwise."""
+    """Return the differences between the findings and the expected ones."""
     found = {(it.fault.id, it.experiment) for it in result.findings}
     problems = []
     if not {(row.rule, experiment) for experiment in row.experiments} & found:

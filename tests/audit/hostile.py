@@ -1,4 +1,4 @@
-"""A server whose texts try to become markup or terminal sequences, and that repeats its secret."""
+"""A server whose texts contain markup, terminal sequences and its own secret."""
 
 import os
 
@@ -14,7 +14,7 @@ MARKUP = (
 
 
 class Hostile(Server):
-    """Puts hostile text into everything that a report may show."""
+    """A server that puts hostile text into everything that a report may show."""
 
     def add_envelope(self, call, result):
         info = {"name": MARKUP, "version": MARKUP}

@@ -1,4 +1,4 @@
-"""The findings of robustness runs in servers on SDKs, each compared with the specification.
+"""Expected findings of `mcpgen audit` on SDK servers, each verified against the specification.
 
 Those over stdio were repeated by a script without the client of mcpgen, but for `prompts/get` of
 `mcp` 2.3.0 in the revision without a handshake. Those over HTTP rest on the runs and on the logs of

@@ -1,4 +1,4 @@
-"""The servers with one fault each, and the findings that a robustness run must have of them."""
+"""Servers with one fault each, and the findings that an audit must report for them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Faulty(NamedTuple):
-    """A server, and what is wrong with it.
+    """A server and its known fault.
 
     `experiments` are those of which at least one must show the fault `rule`; no other experiment
     may, and no other fault may be found, except those in `also`.

@@ -1,4 +1,4 @@
-"""The authorization part of an audit, with and without a token."""
+"""Tests of the authorization part of an audit, with and without a token."""
 
 from __future__ import annotations
 

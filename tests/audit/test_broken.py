@@ -1,4 +1,4 @@
-"""A robustness run finds the fault of each broken server, and no other."""
+"""Tests that an audit finds the fault of each broken server and no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A robustness run has no false finding about a correct server.
+"""Tests that an audit reports no false finding for a correct server.
 
 `make audit-selftest` examines all servers on SDKs.
 """
@@ -25,7 +25,7 @@ SDKS = [it for it in (*PYTHON_SDKS, *TYPESCRIPT_SDKS) if it.name in NAMES and it
 
 
 def check_complete(result: Robustness) -> None:
-    """Check that a run found nothing and exercised everything that applies."""
+    """Check that a run found nothing and exercised all applicable requirements."""
     assert list_shown(result) == []
     assert result.trouble == ""
     skipped = [(row.experiment.id, row.skipped) for row in result.rows if row.is_applicable]

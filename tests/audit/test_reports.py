@@ -1,4 +1,4 @@
-"""Reports of `mcpgen audit`: hostile text stays text, secrets stay out, grades say what failed."""
+"""Tests of audit reports: hostile text is escaped, secrets are masked, grades name what failed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CONTROLS = re.compile(
 
 
 class Page(HTMLParser):
-    """The tags, attributes and texts of a page."""
+    """The tags, attributes and texts of an HTML page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Page(HTMLParser):
 
 
 class Reports(NamedTuple):
-    """What one run of the command printed and wrote."""
+    """The output and the report files of one run of the command."""
 
     code: int
     json: dict[str, Any]

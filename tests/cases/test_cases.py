@@ -1,4 +1,4 @@
-"""Runs every directory here as a case: what `mcpgen` is given, and what must come of it.
+"""Tests that run each directory here as a case: input files, a command, and its expected output.
 
 A case holds its input files and `stderr.txt`: the command on the first line, what it prints to
 stderr, and its exit code on the last. A case that makes something has it in `expected/` as well.
@@ -55,7 +55,7 @@ def test_there_are_cases() -> None:
 
 
 def tree(root: Path) -> dict[str, bytes]:
-    """Read every file below `root`, by its path there."""
+    """Return the content of every file below `root`, by relative path."""
     return {
         path.relative_to(root).as_posix(): path.read_bytes()
         for path in sorted(root.rglob("*"))

@@ -1,4 +1,4 @@
-"""Attempts to get out of the sandbox of code mode, and why each one fails.
+"""Attempts to escape from the sandbox of code mode, each with the expected reason of failure.
 
 They are written for this project, after the classes of attacks that are publicly known for
 sandboxes of Python. `eval` gets code past the check of types, so that the sandbox itself has to
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Attempt(NamedTuple):
-    """One attempt. It fails for `reason`, or without one it ends harmlessly with `value`."""
+    """One attempt: it fails for `reason`, or if that is "", ends harmlessly with `value`."""
 
     name: str
     code: str

@@ -49,7 +49,7 @@ PETS = [{"id": n, "name": f"pet {n}", "species": "cat", "status": "available"} f
 
 @dataclass
 class PetShop:
-    """The API: what it was asked, and what it answers."""
+    """The pet shop API: records its requests and answers them."""
 
     requests: list[str] = field(default_factory=list)
     told: str = ""  # an extra member of each pet
@@ -57,7 +57,7 @@ class PetShop:
     waiting: asyncio.Semaphore | None = None  # released by each request at the gate
 
     def close_gate(self) -> tuple[asyncio.Event, asyncio.Semaphore]:
-        """Hold requests back until the event is set; the semaphore counts those that wait."""
+        """Block requests until the event is set; the semaphore counts the waiting ones."""
         self.gate, self.waiting = asyncio.Event(), asyncio.Semaphore(0)
         return self.gate, self.waiting
 
@@ -109,7 +109,7 @@ def package(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerPa
 
 @dataclass
 class Scene:
-    """The server, its API, and what clients get."""
+    """The server, its API, and clients that connect to it."""
 
     package: ServerPackage
     shop: PetShop = field(default_factory=PetShop)
@@ -125,7 +125,7 @@ class Scene:
     capabilities: dict[str, Any] | None = None  # by default, those for the answers
 
     def client(self, revision: str = LEGACY, answers: dict[str, Answer] | None = None) -> Client:
-        """Return a client that is not connected yet."""
+        """Return a client that is not yet connected."""
         dispatcher = self.package.make_dispatcher(self.settings, send=self.shop.send)
         connection = MemoryConnection(self.package.definition, dispatcher)
         connection.access = self.access
@@ -137,7 +137,7 @@ class Scene:
         revision: str = LEGACY,
         answers: dict[str, Answer] | None = None,
     ) -> Any:
-        """Return what a conversation comes to."""
+        """Run a conversation with a client, and return its result."""
 
         async def whole() -> Any:
             async with asyncio.timeout(60), self.client(revision, answers) as client:
@@ -146,7 +146,7 @@ class Scene:
         return asyncio.run(whole())
 
     def run(self, code: str, **options: Any) -> dict[str, Any]:
-        """Run code; return the result of the call."""
+        """Run code with `run_code`; return the result of the call."""
         result: dict[str, Any] = self.talk(
             lambda client: client.call_tool("run_code", {"code": code}), **options
         )
@@ -163,14 +163,14 @@ def text_of(result: dict[str, Any]) -> str:
 
 
 def answer_of(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON of a result that was no error."""
+    """Return the JSON of a result that is not an error."""
     assert not result.get("isError"), text_of(result)
     answer: dict[str, Any] = json.loads(text_of(result))
     return answer
 
 
 def list_workers() -> set[str]:
-    """Return the ids of the sandbox processes that this process has started."""
+    """Return the ids of the sandbox processes that this process started."""
     workers = set()
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():

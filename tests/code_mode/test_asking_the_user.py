@@ -1,4 +1,4 @@
-"""Calls in code that ask the user: code cannot avoid the question, and goes on after it."""
+"""Tests of calls in code that ask the user: code cannot skip the question, and resumes after it."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_client_that_cannot_ask_learns_what_was_done_before(scene: Scene) -> N
 
 
 Attack = Callable[[JsonObject, JsonObject], JsonObject]
-"""Makes the second round from the params of the first and its result."""
+"""Function that makes the second round from the params and the result of the first one."""
 
 
 def second_round(params: JsonObject, first: JsonObject) -> JsonObject:
@@ -163,7 +163,7 @@ def test_a_state_is_accepted_once(scene: Scene) -> None:
 
 
 def test_an_answer_holds_for_one_call_only(scene: Scene) -> None:
-    """Answers that are sent ahead, for questions that were never shown, are not taken."""
+    """Answers sent in advance, to questions that were never shown, are ignored."""
     code = "delete_pet(pet_id=2)\ndelete_pet(pet_id=3)"
     params: JsonObject = {"name": "run_code", "arguments": {"code": code}}
 
@@ -181,7 +181,7 @@ def test_an_answer_holds_for_one_call_only(scene: Scene) -> None:
 
 
 def test_the_question_shows_the_arguments_that_are_sent(scene: Scene) -> None:
-    """Nothing in the code runs again after the question, so it cannot choose anew."""
+    """Code is not executed again after the question, so it cannot pick other arguments."""
     code = "import random, time\nn = random.choice([2, 3, 4])\ndelete_pet(pet_id=n)\nn"
     shown: list[int] = []
 
@@ -238,7 +238,7 @@ def test_a_run_may_ask_several_times(scene: Scene) -> None:
 
 
 def test_a_url_ends_a_legacy_run_that_has_called_tools(scene: Scene) -> None:
-    """The client would call again from the start, so the calls before would be repeated."""
+    """The client would repeat the whole run, and with it the calls that were already made."""
     scene.capabilities = {"elicitation": {"url": {}}}
     result = scene.run("get_pet(pet_id=1)\nget_user(username='ada')", revision=LEGACY)
 

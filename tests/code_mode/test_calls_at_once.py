@@ -1,4 +1,4 @@
-"""Calls that code starts before it waits for them: together, bounded, and each one exact."""
+"""Tests of concurrent calls in code: they overlap, are bounded, and keep their own results."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_number_of_calls_at_once_is_bounded(
 def test_the_ledger_and_the_results_have_the_order_of_the_code(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One of the first answers comes after the last one. `list_pets` is started before `read`."""
+    """The first response arrives after the last one; `list_pets` is started before `read`."""
     send, last = scene.shop.send, asyncio.Event()
 
     async def hold(request: HttpRequest) -> HttpResponse:
@@ -194,7 +194,7 @@ def test_a_call_without_an_await_is_not_made(scene: Scene) -> None:
 def test_a_run_that_holds_memory_makes_its_calls_one_by_one(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A started call that waited for memory of its own run would wait for ever."""
+    """A started call that waited for memory reserved by its own run would never proceed."""
     monkeypatch.setattr(MemoryBudget, "is_reserved", True)
     monkeypatch.setattr(run_code._Run, "_make_together", None)
 
@@ -212,7 +212,7 @@ def test_a_run_that_holds_memory_makes_its_calls_one_by_one(
     ],
 )
 def test_arguments_without_json_are_refused(scene: Scene, call: str) -> None:
-    """They could not be stored while the user is asked about another call."""
+    """Such arguments could not be stored while the user is asked about another call."""
     code = f"import asyncio\nclass P:\n    pass\n{call}"
     answers = {ASKS: lambda _: {"action": "accept", "content": {}}}
     result = scene.run(code, revision=MODERN, answers=answers)

@@ -1,4 +1,4 @@
-"""The check of types: its process is kept between runs, runs no code, and ends in time."""
+"""Tests of the type checker: its process is reused between runs, runs no code, and is bounded."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_places_are_those_of_the_snippet() -> None:
 
 @pytest.mark.parametrize("code", ["while True: pass", "get_pet(pet_id=1)"])
 def test_code_is_not_run_by_the_check(code: str) -> None:
-    """A loop would end the process after the time of a run, and a call would wait."""
+    """If the check ran the code, a loop would hit the time limit and a call would block."""
     assert check_all(lambda checker: report_of(checker, code)) == ""
 
 
@@ -190,7 +190,7 @@ def test_describing_functions_prepares_the_check(scene: Scene) -> None:
 
 
 def test_a_check_takes_less_than_the_start_of_a_session() -> None:
-    """The sum of twenty checks, each of code that is new."""
+    """The sum of twenty checks, each of new code."""
 
     async def story(checker: TypeChecker) -> tuple[float, float]:
         begun = time.perf_counter()
@@ -207,7 +207,7 @@ def test_a_check_takes_less_than_the_start_of_a_session() -> None:
 
 
 def test_messages_of_a_run_name_the_sandbox_that_was_stopped(scene: Scene) -> None:
-    """A check that takes as long as a run may compute is stopped; the server goes on."""
+    """A check that exceeds the compute time of a run is stopped; the server keeps running."""
 
     async def story(client: Client) -> tuple[dict[str, Any], dict[str, Any]]:
         long = await client.call_tool("run_code", {"code": LONG})

@@ -1,4 +1,4 @@
-"""`--code` of `mcpgen new` and `mcpgen generate`."""
+"""Tests of the option `--code` of `mcpgen new` and `mcpgen generate`."""
 
 from __future__ import annotations
 

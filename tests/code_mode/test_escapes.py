@@ -1,4 +1,4 @@
-"""No attempt to get out of the sandbox succeeds, and each one fails for its stated reason."""
+"""Tests that no attempt to escape from the sandbox succeeds, and that each fails as expected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.code_mode.attempts import ATTEMPTS, Attempt
 from tests.code_mode.conftest import API_KEY, Scene, answer_of, list_workers, text_of
 
 DENIED = ("/store/inventory", "/store/orders", "DELETE")
-"""What no attempt may send."""
+"""Parts of requests that no attempt may cause."""
 
 
 def decline(_: JsonObject) -> JsonObject:
@@ -53,7 +53,7 @@ def test_an_attempt_fails_for_its_reason(
     "disguise", ["t", "t[::-1]", "[c for c in t]", "t.encode().hex()", "' '.join(t)"]
 )
 def test_a_secret_that_the_api_repeats_never_reaches_the_code(scene: Scene, disguise: str) -> None:
-    """It would be unrecognizable in the result: so it is masked before the code receives it."""
+    """Code could disguise the secret in its result, so it is masked before code receives it."""
     scene.shop.told = API_KEY
     code = f"def read(pet):\n    return pet['batch']\nt = read(get_pet(pet_id=1))\n[t, {disguise}]"
 
@@ -78,7 +78,7 @@ def test_no_process_is_left_after_a_run(scene: Scene, code: str) -> None:
 def test_a_function_in_the_stubs_is_no_permission(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The registry decides what may be called, not the file that the model reads."""
+    """The registry decides which tools may be called, not the stub file that the model reads."""
     read = ServerPackage._read
 
     def add(package: ServerPackage, name: str) -> bytes:

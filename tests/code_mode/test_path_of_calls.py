@@ -1,4 +1,4 @@
-"""Each call in code takes the path of a direct call: audit, log, scopes, tasks."""
+"""Tests that calls in code are treated like direct calls: audit, log, scopes, tasks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REPLACE = "replace_pet(pet_id={}, name='Rex', species='dog')"
 
 
 def observe(scene: Scene, path: Path, **options: Any) -> None:
-    """Give the server an audit file."""
+    """Configure the server to write an audit file."""
     audit = AuditFile(str(path), "k" * 32)
     observer = RequestObserver(list_tool_facts(scene.package), audit=audit, **options)
     scene.package.definition = scene.package.definition.replace(observer=observer)

@@ -1,4 +1,4 @@
-"""Code mode in real processes: over stdio and HTTP, its end, and a missing extra."""
+"""Tests of code mode in real processes: over stdio and HTTP, at shutdown, and without the extra."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_server_of_many_tools_gets_code_mode_by_generate(tmp_path: Path) -> No
 
 
 def wait_for_children(pid: int, number: int) -> list[int]:
-    """Wait until a process has started as many others."""
+    """Wait until a process has started a number of child processes."""
     for _ in range(ATTEMPTS):
         if len(found := find_children(pid)) >= number:
             return found
@@ -129,7 +129,7 @@ def wait_for_children(pid: int, number: int) -> list[int]:
 
 
 def find_children(pid: int) -> list[int]:
-    """Return the processes that a process has started and that still run."""
+    """Return the running child processes of a process."""
     found = []
     for folder in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError):
@@ -163,7 +163,7 @@ def test_the_sandbox_ends_with_the_server(project: Path, how: signal.Signals) ->
 
 
 def test_a_process_that_ends_after_a_check_is_not_aborted() -> None:
-    """Without a pause at the end, about one of five is."""
+    """Without a pause at the end, about one in five is."""
     environ = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     processes = [
         subprocess.Popen([sys.executable, "-c", CHECK_AND_END], env=environ) for _ in range(8)

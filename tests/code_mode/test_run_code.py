@@ -1,4 +1,4 @@
-"""`run_code`: calls of tools in code, the ledger, bounds and messages."""
+"""Tests of `run_code`: tool calls in code, the ledger, limits and messages."""
 
 from __future__ import annotations
 

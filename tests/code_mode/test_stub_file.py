@@ -1,4 +1,4 @@
-"""The stubs that a snippet is checked with, and those that a model reads."""
+"""Tests of the stubs that snippets are type-checked with, and of those that a model reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prints, at the end of a run, what became of each real document."""
+"""A summary at the end of a run: the result for each real document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile documents end as their index says, from command to the tests of what was generated.
+"""Tests that hostile documents have the outcome in their index, including the generated tests.
 
 The documents are data of `../shared/adversarial`; some would create a file below the canary folder
 if their text were ever executed.
@@ -25,7 +25,7 @@ TEMPLATE = "d37_template_tasks/copier.yml"  # not a document; mcpgen takes no te
 
 
 def rows() -> list[dict[str, str]]:
-    """The documents, with the verdict on each."""
+    """Return the documents with the expected verdict on each."""
     if not HOSTILE.exists():
         return []
     with (HOSTILE / "index.csv").open(encoding="utf-8", newline="") as index:
@@ -76,7 +76,7 @@ def test_a_hostile_document_is_generated_or_rejected_as_expected(
 
 
 def assert_is_sound(project: Path) -> None:
-    """Every module imports, and the package's own proof holds: no text of the document ran."""
+    """Check that all modules import and the generated tests pass without running document text."""
     (package,) = (
         contract.parents[1] for contract in project.glob("src/*/_generated/contract.json")
     )

@@ -1,4 +1,4 @@
-"""The examples with views pass MCPJam's checks of MCP Apps, and the schema of the extension."""
+"""Tests that examples with views pass MCPJam's checks of MCP Apps and the extension's schema."""
 
 from __future__ import annotations
 

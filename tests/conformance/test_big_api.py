@@ -1,4 +1,4 @@
-"""GitHub's 1,223 operations behind three tools, used by clients that nobody here wrote."""
+"""Tests of third-party clients with GitHub's 1,223 operations behind three tools."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.fixture(scope="module")
 def github(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """GitHub's server, its handlers without models, which takes seconds."""
+    """Generate GitHub's server once, without models, which would take seconds."""
     source = installed(OCTOKIT / "api.github.com.json", "peers")
     target = tmp_path_factory.mktemp("github") / "server"
     new = (sys.executable, "-m", "mcpgen", "new", str(source), str(target), "--defaults", "-q")
@@ -59,7 +59,7 @@ def github(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def check(server: RunningServer, results: list[dict[str, Any]]) -> None:
-    """The question led to a tool, its schema to a call, the call to the one request described."""
+    """Check that search found the tool, and that its call sent the request as described."""
     found, described, called, refused = results
     names = [tool["name"] for tool in json.loads(found["content"][0]["text"])["tools"]]
     assert "issues_update" in names[:5]

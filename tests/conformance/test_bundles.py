@@ -1,4 +1,4 @@
-"""Bundles, judged by the validators of others, and started by uv as their clients start them.
+"""Tests of bundles with third-party validators, and of starting them with uv as clients do.
 
 What is replaced: `uv` is that of `.cache/peers`, which takes packages from the wheels that `make`
 downloads instead of an index; and for `server.json` the wheel of the server is built here, since
@@ -68,7 +68,7 @@ def unpack(dist: Path, folder: Path) -> Path:
 
 @pytest.fixture(scope="module", params=JUDGED)
 def judged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bundles of an example."""
+    """Generate the bundles of an example."""
     project = tmp_path_factory.mktemp("judged") / f"{request.param}-mcp"
     shutil.copytree(EXAMPLES / project.name, project)
     return bundle(project, "--public-url", f"https://{request.param}.bundles.dev/mcp")
@@ -108,7 +108,7 @@ def test_skillsaw_has_no_findings(judged: Path, kind: str, repository: str) -> N
 
 @dataclass
 class Uv:
-    """uv, which takes packages from the wheels here instead of an index."""
+    """uv, configured to install packages from local wheels instead of an index."""
 
     program: str
     environment: dict[str, str]
@@ -148,7 +148,7 @@ def uv(tmp_path_factory: pytest.TempPathFactory) -> Uv:
 
 
 def copy_with_runtime(name: str, folder: Path) -> Path:
-    """Copy an example, and the wheel of mcpgen into it."""
+    """Copy an example, and add the wheel of mcpgen to it."""
     project = folder / f"{name}-mcp"
     shutil.copytree(EXAMPLES / project.name, project)
     wheel = make_runtime_wheel()
@@ -159,7 +159,7 @@ def copy_with_runtime(name: str, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Started:
-    """The bundles of an example that contains the wheel of mcpgen."""
+    """Generate the bundles of an example that contains the wheel of mcpgen."""
     project = copy_with_runtime("petstore", tmp_path_factory.mktemp("started"))
     package = find_package(project)
     tools = list_tools(
@@ -170,7 +170,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Started:
 
 
 def substitute(value: Any, variables: Mapping[str, str]) -> Any:
-    """Replace `${NAME}`; an unknown name is an error."""
+    """Replace `${NAME}` in a value; an unknown name is an error."""
     if isinstance(value, list):
         return [substitute(each, variables) for each in value]
     if isinstance(value, dict):
@@ -182,7 +182,7 @@ def substitute(value: Any, variables: Mapping[str, str]) -> Any:
 
 
 def defaults_of(config: Mapping[str, Any]) -> dict[str, str]:
-    """What a client puts in place of settings that the user left as they are."""
+    """Return the values that a client substitutes for settings with their defaults."""
     return {
         f"user_config.{key}": str(it["default"]).lower()
         if isinstance(it["default"], bool)
@@ -205,7 +205,7 @@ def test_the_server_of_an_mcpb_starts_and_lists_the_same_tools(
 
 @pytest.mark.parametrize("name", [*NAMES, *BY_HAND])
 def test_each_example_starts_from_its_mcpb(name: str, uv: Uv, tmp_path: Path) -> None:
-    """Its user filled in the credentials, and the address of each API."""
+    """The settings contain the credentials and the address of each API."""
     project = copy_with_runtime(name, tmp_path)
     root = unpack(bundle(project), tmp_path / "unpacked")
     manifest = json.loads((root / "manifest.json").read_bytes())

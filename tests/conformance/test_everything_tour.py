@@ -1,4 +1,4 @@
-"""Clients that nobody here wrote use every feature of everything-mcp, in each era and transport."""
+"""Tests of third-party clients that use every feature of everything-mcp, per era and transport."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def order_for(server: RunningServer, transport: str, mode: Any) -> str:
 
 
 def check(seen: dict[str, Any], revision: str) -> None:
-    """Every feature gave what its handler says."""
+    """Check that each feature returned what its handler states."""
     tools = seen.pop("tools")
     assert tools == sorted(tools)
     changes = seen.pop("changes", None)
@@ -90,7 +90,7 @@ def check(seen: dict[str, Any], revision: str) -> None:
 
 
 def check_urls(seen: dict[str, Any], revision: str) -> None:
-    """A client that opens URLs was sent to both, and to none before its revision had them."""
+    """Check that the client opened both URLs, or none in a revision without URL elicitation."""
     if "urls" not in seen:
         return  # this client was not asked to
     at_url, linked, urls = seen.pop("at_url"), seen.pop("linked"), seen.pop("urls")

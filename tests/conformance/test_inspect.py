@@ -1,4 +1,4 @@
-"""`mcpgen inspect` with the real MCP Inspector: its command line, its web view, and the end."""
+"""Tests of `mcpgen inspect` with the real MCP Inspector: command line, web view, and shutdown."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def installed_inspector() -> None:
 def inspecting(
     temporary: Path, *arguments: str, variables: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[str]]:
-    """Run `mcpgen inspect` where the Inspector is installed, with its temporary files apart."""
+    """Run `mcpgen inspect` with the installed Inspector and its own temporary directory."""
     process = subprocess.Popen(
         [sys.executable, "-m", "mcpgen", "inspect", *arguments],
         cwd=NODE_MODULES.parent,
@@ -202,7 +202,7 @@ def wait_until(is_so: Any, process: subprocess.Popen[str]) -> None:
 
 
 def read_url(output: Any) -> str:
-    """The URL of the web view, which the Inspector prints."""
+    """Read the URL of the web view, which the Inspector prints."""
     seen = []
     for line in output:
         seen.append(line)
@@ -212,7 +212,7 @@ def read_url(output: Any) -> str:
 
 
 def command_lines(pid: int) -> list[str]:
-    """The command lines of a process and of all that it started."""
+    """Return the command lines of a process and all its descendants."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     own = Path(f"/proc/{pid}/cmdline").read_text()
     return [own, *(line for child in children for line in command_lines(int(child)))]

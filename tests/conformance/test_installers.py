@@ -1,4 +1,4 @@
-"""The entries that `mcpgen add` writes, beside those of two other installers of npm.
+"""Tests that compare the entries written by `mcpgen add` with those of two other npm installers.
 
 docs/how-to/add-to-clients.md has the table; its differences are those stated here.
 """
@@ -134,7 +134,7 @@ def test_entries_are_those_of_add_mcp(
 def test_entries_of_commands_are_those_of_install_mcp(
     name: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Install-mcp starts `mcp-remote` for each URL, so that only commands can be compared."""
+    """install-mcp starts `mcp-remote` for each URL, so only commands can be compared."""
     client = read_install_clients()[name]
     words = ["--client", INSTALL_MCP_NAMES[name], "--name", "foo", "--yes", "--oauth", "no"]
     run_in(home / "theirs", str(NODE), str(INSTALL_MCP), " ".join(COMMAND), *words)

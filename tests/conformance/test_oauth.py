@@ -1,4 +1,4 @@
-"""Clients and a validator that nobody here wrote authorize at a server, with a real issuer."""
+"""Tests of authorization with third-party clients, a third-party validator and a real issuer."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ CALLS = [["get_pet", {"pet_id": 42}]]
 
 @asynccontextmanager
 async def protected(**settings: Any) -> AsyncIterator[RunningServer]:
-    """Run the authorization server and, protected by it, the petstore server."""
+    """Run the authorization server and the petstore server that it protects."""
     order = {
         "scopes": SCOPES,
         "clients": [REGISTERED],
@@ -131,7 +131,7 @@ def test_the_mcp_python_client_authorizes_and_calls(mode: str, client: str) -> N
 
 
 def test_the_page_on_authorization_shows_the_flow_of_a_client() -> None:
-    """The flow with dynamic registration, without its ports."""
+    """The page shows the flow with dynamic registration, without port numbers."""
     python = installed(CACHE / "peers" / "mcp-2.3.0" / "bin" / "python", "peers")
 
     async def story() -> list[str]:
@@ -162,7 +162,7 @@ def test_the_fastmcp_client_authorizes_and_calls() -> None:
 
 
 async def authorize_with_inspector(url: str, home: Path) -> Any:
-    """Call a tool with the Inspector; visit the URL that it prints, as its user would."""
+    """Call a tool with the Inspector, and visit the URL that it prints as its user would."""
     process = await asyncio.create_subprocess_exec(
         *inspector(),
         *("--server-url", url, "--client-metadata-url", METADATA_URL),

@@ -1,4 +1,4 @@
-"""The official conformance suite finds nothing wrong with everything-mcp, in any revision.
+"""Tests that the official conformance suite finds no fault in everything-mcp, in any revision.
 
 What each scenario has to come to stands in official_suite.json, so that one which is no longer
 run, or checks less, is noticed as well as one that fails.
@@ -78,7 +78,7 @@ def test_the_official_conformance_suite_passes_as_recorded(
 
 
 def outcome(folder: Path) -> Outcome:
-    """How many checks of each scenario ended how; what only informs is left out."""
+    """Return the number of checks per scenario and status, without informational checks."""
     statuses: dict[str, Counter[str]] = {}
     for check in read_checks(folder):
         statuses.setdefault(check.scenario, Counter())[check.status] += 1

@@ -1,4 +1,4 @@
-"""The petstore server works with clients that nobody here wrote, in each era and transport."""
+"""Tests of the petstore server with third-party clients, in each era and transport."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ TOOL_COUNT = 14
 
 
 def sent(upstream: MockUpstream) -> list[str]:
-    """The requests that reached the API, each of which must have been the one described."""
+    """Return the requests that reached the API; each must be as the document describes."""
     assert [recorded.problems for recorded in upstream.requests if recorded.problems] == []
     return [f"{recorded.method} {recorded.url}" for recorded in upstream.requests]
 
 
 def check_calls(server: RunningServer, results: list[dict[str, Any]]) -> None:
-    """Two calls were made: a pet was fetched, and one was asked for with a wrong id."""
+    """Check that one call fetched a pet, and the other was rejected for its invalid id."""
     fetched, refused = results
     assert fetched["structuredContent"]["name"] == "Rex"
     assert json.loads(fetched["content"][0]["text"]) == fetched["structuredContent"]
@@ -95,7 +95,7 @@ def test_the_inspector_command_line_calls_every_kind_of_tool(era: str, transport
 
 
 async def inspect_call(command: list[str], server: RunningServer) -> dict[str, Any]:
-    """One call with the Inspector, which ends with 1 and prints the result on a tool error."""
+    """Make one call with the Inspector; on a tool error it prints the result and exits with 1."""
     process = await asyncio.create_subprocess_exec(
         *command,
         env=server.environment,

@@ -1,4 +1,4 @@
-"""Published documents become servers that install, start, list every tool and send every call.
+"""Tests that published documents become servers that install, start and send every call.
 
 Nothing of them is kept: the documents come from `../shared/corpus` and from an npm package, and
 the servers are generated into a temporary folder.
@@ -46,7 +46,7 @@ DOCUMENTS = {
 
 
 def document(name: str) -> Path:
-    """Find a real document; skip visibly where its source is absent."""
+    """Return the path of a real document; skip the test if its source is missing."""
     if name == "api.github.com.json":
         return installed(GITHUB / name, "peers")
     path = CORPUS / name
@@ -85,7 +85,7 @@ def test_real_document_becomes_a_server(
 
 
 async def install(project: Path, site: Path) -> None:
-    """Install the package as its users would, though without asking a registry for anything."""
+    """Install the package as its users would, but without access to a package index."""
     pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
     code, out, err = await run(
         [*pip, "--no-deps", "--no-build-isolation", "--target", str(site), str(project)]
@@ -94,7 +94,7 @@ async def install(project: Path, site: Path) -> None:
 
 
 async def check_server(server: RunningServer, project: Path, tool_count: int) -> None:
-    """List all tools in both eras and transports, and send every case of the generated suite."""
+    """List all tools in both eras and transports, and send every case of the generated tests."""
     cases = cases_of(project)
     called = {case.tool for case in cases}
     package = find_package(project)
@@ -113,13 +113,13 @@ async def check_server(server: RunningServer, project: Path, tool_count: int) ->
 
 
 def cases_of(project: Path) -> list[Case]:
-    """The calls that are made once; those of several pages want answers that are made for them."""
+    """Return the cases with a single call; those of several pages need prepared responses."""
     entries = json.loads((project / "tests" / "generated" / "cases.json").read_bytes())
     return [case for case in read_cases(entries) if case.group == "calls" and not case.replies]
 
 
 async def check_search(server: RunningServer, project: Path, names: tuple[str, ...]) -> None:
-    """Send every case through the tool that calls those which are too many to list."""
+    """Send every case through the tool that calls tools which are not listed."""
     async with await Client.over_stdio(server.command, server.environment) as client:
         assert [tool["name"] for tool in await client.list_tools()] == sorted(names)
         cases = [
@@ -132,7 +132,7 @@ async def check_search(server: RunningServer, project: Path, names: tuple[str, .
 
 
 async def send_cases(client: Client, cases: list[Case], server: RunningServer) -> None:
-    """Call tools; each call must reach the API as the request that the document describes."""
+    """Call tools; check that each request reaches the API as the document describes it."""
     server.upstream.forget()
     for start in range(0, len(cases), IN_FLIGHT):
         batch = cases[start : start + IN_FLIGHT]

@@ -1,4 +1,4 @@
-"""The official scenarios of the Skills extension, and the Inspector, on every generated example.
+"""Tests of every example with the official scenarios of the Skills extension and the Inspector.
 
 A scenario whose checks are skipped is reported as passed, so that checks are counted here.
 """
@@ -33,7 +33,7 @@ INSPECTED = ["bookshop-mcp", "chatdesk-mcp", "everything-mcp", "n8n-mcp"]
 
 
 def count_checks(folder: Path) -> Counter[str]:
-    """Return how many checks of a run ended how; what only informs is left out."""
+    """Return the number of checks per status in a run, without informational checks."""
     (path,) = folder.glob("*/checks.json")
     checks: list[dict[str, Any]] = json.loads(path.read_bytes())
     counts = Counter(check["status"] for check in checks)

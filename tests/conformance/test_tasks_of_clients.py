@@ -1,4 +1,4 @@
-"""Clients that nobody here wrote run the tasks of everything-mcp to their end."""
+"""Tests of third-party clients that run tasks of everything-mcp to completion."""
 
 from __future__ import annotations
 

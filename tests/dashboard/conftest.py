@@ -1,4 +1,4 @@
-"""The browser of the session."""
+"""Browser fixture shared by all tests of the session."""
 
 from __future__ import annotations
 

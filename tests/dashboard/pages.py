@@ -1,4 +1,4 @@
-"""Dashboards as files, opened in a browser."""
+"""Dashboard files opened in a browser."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ATTACK = "".join(
         "\u202egnp.exe\u2066\u200b\u2028\u2029\U000e0041\x1b[31m",
     )
 )
-"""What a hostile document might contain."""
+"""Text that a hostile document might contain."""
 
 _FIXED = frozenset({"state", "time", "now", "effect", "verdict", "kind", "reached"})
 
@@ -33,7 +33,7 @@ _FIXED = frozenset({"state", "time", "now", "effect", "verdict", "kind", "reache
 async def opened(
     browser: Browser, folder: Path, fleet: Fleet, fragment: str = "", **options: Any
 ) -> AsyncIterator[Page]:
-    """Open the dashboard of a fleet, written into a folder."""
+    """Write the dashboard of a fleet into a folder, and open it."""
     file = folder / "dashboard.html"
     file.write_text(make_page(fleet, ""), "utf-8")
     page = await browser.open(f"{file.as_uri()}{fragment}", **options)
@@ -43,7 +43,7 @@ async def opened(
 
 
 async def count(page: Page, selector: str) -> int:
-    """Count the elements of the page that match a selector."""
+    """Return the number of elements of the page that match a selector."""
     return int(
         await page.evaluate(f"document.querySelectorAll({selector!r}).length", in_frame=False)
     )
@@ -60,7 +60,7 @@ async def texts(page: Page, selector: str) -> list[str]:
 
 
 def forget_evidence(fleet: Fleet) -> Fleet:
-    """Return a fleet of which nothing is known."""
+    """Return a copy of a fleet without any evidence."""
     unknown = Proof(state=State.UNKNOWN, summary="no evidence")
     servers = []
     for server in fleet.servers:
@@ -83,7 +83,7 @@ LOST = Need(NeedKind.UNKNOWN, "there is no evidence", "mcpgen test")
 
 
 def poison(fleet: Fleet) -> Fleet:
-    """Return a fleet in which all texts and keys that a document can contain are hostile."""
+    """Return a fleet in which all texts and keys that come from documents are hostile."""
     return msgspec.convert(_poison(msgspec.to_builtins(fleet), "", ""), Fleet)
 
 

@@ -1,4 +1,4 @@
-"""Text of documents in the dashboard stays text, and the page reaches nothing."""
+"""Tests that document text in the dashboard is escaped, and that the page sends no request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HIDDEN = "\u202e\u2066\u200b\u2028\u2029\U000e0041\x1b"
 
 
 class _Tags(HTMLParser):
-    """The tags of a page with their attributes."""
+    """Parser that collects the tags of a page with their attributes."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ def test_a_hostile_fragment_of_the_address_shows_the_overview(tell: Tell, tmp_pa
 
 
 def test_the_attack_is_one_indeed(tell: Tell, tmp_path: Path) -> None:
-    """Without escaping, the same texts run code, so the tests above can fail."""
+    """Without escaping, the same texts execute code, so the tests above can fail."""
 
     async def story(browser: Browser) -> None:
         file = tmp_path / "unescaped.html"

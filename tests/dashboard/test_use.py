@@ -1,4 +1,4 @@
-"""The dashboard in a browser: keyboard, sorting, search, pages of servers, print, no JavaScript."""
+"""Tests of the dashboard in a browser: keyboard, sorting, search, pages, print, no JavaScript."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The deployment files are valid for the tools that read them, and agree with the server."""
+"""Tests that deployment files are valid for their tools and consistent with the server."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ SERVED = r"served at http://[0-9.]+:(\d+)"
 
 
 def manifests() -> dict[str, Any]:
-    """The manifests of Kubernetes by kind."""
+    """Return the manifests of Kubernetes by kind."""
     documents = list(yaml.safe_load_all(render()["deploy/kubernetes.yaml"]))
     assert len({document["kind"] for document in documents}) == len(documents)
     return {document["kind"]: document for document in documents}
 
 
 def server_arguments() -> dict[str, list[str]]:
-    """The arguments with which each kind of deployment starts the server."""
+    """Return the arguments with which each kind of deployment starts the server."""
     compose = yaml.safe_load(render()["deploy/compose.yaml"])
     (container,) = manifests()["Deployment"]["spec"]["template"]["spec"]["containers"]
     line = re.search(r"^ExecStart=\S+ (.*)$", render()["deploy/small-mcp.service"], re.MULTILINE)

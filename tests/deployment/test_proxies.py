@@ -1,4 +1,4 @@
-"""nginx and Caddy with our examples, in front of a real server."""
+"""Tests of a real server behind nginx and Caddy, configured as in our examples."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def configure_nginx(folder: Path, server_port: int, port: int, plain_port: int) -> list[str]:
-    """Write the configuration around our example; return the command."""
+    """Write an nginx configuration around our example; return the command."""
     certificate, key = shared_key_pair().write(folder)
     site = write(
         folder,
@@ -74,7 +74,7 @@ def configure_nginx(folder: Path, server_port: int, port: int, plain_port: int) 
 
 
 def configure_caddy(folder: Path, server_port: int, port: int, plain_port: int) -> list[str]:
-    """Write our example with a certificate of its own; return the command."""
+    """Write our Caddy example with its own certificate; return the command."""
     certificate, key = shared_key_pair().write(folder)
     file = write(
         folder,

@@ -1,4 +1,4 @@
-"""Make the pictures of the dashboard in docs/images: `python -m tests.docs.dashboard_screenshots`.
+"""Take the dashboard screenshots of docs/images: `python -m tests.docs.dashboard_screenshots`.
 
 The servers are made up, so that each state occurs. `--all FOLDER` takes pictures of all views, at
 two widths and in both colour schemes, for the examples and for 200 servers, to look at before a
@@ -30,7 +30,7 @@ VIEWS: Final = ("", "#servers", "#clients", "#coverage")
 
 
 async def take(browser: Browser, url: str, picture: Path, *, width: int, scheme: str) -> None:
-    """Take a picture of what an address shows."""
+    """Take a screenshot of a page."""
     height = HEIGHTS[width]
     page = await browser.open(url, width=width, height=height, scheme=scheme)
     await page.wait_for(READY, in_frame=False)
@@ -47,7 +47,7 @@ def _save(picture: Path, data: str) -> None:
 
 
 async def take_for_docs(browser: Browser, folder: Path) -> None:
-    """Take the pictures of the documentation."""
+    """Take the screenshots of the documentation."""
     fleet = make_fleet(12, seed=6)
     url = _write(fleet, folder / "dashboard.html")
     server = f"#/{fleet.servers[1].status.server}"
@@ -67,7 +67,7 @@ def _write(fleet: Fleet, file: Path) -> str:
 
 
 async def take_all(browser: Browser, pages: Path, folder: Path) -> None:
-    """Take pictures of every view."""
+    """Take screenshots of every view."""
     fleets: Mapping[str, Fleet] = {
         "examples": collect(EXAMPLES, datetime.now(UTC)),
         "large": make_fleet(200),
@@ -83,7 +83,7 @@ async def take_all(browser: Browser, pages: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    """Take the pictures that the command line asks for."""
+    """Take the screenshots that the command line selects."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", metavar="FOLDER", type=Path)
     wanted: Path | None = parser.parse_args().all
@@ -93,7 +93,7 @@ def main() -> None:
 
 
 async def take_pictures(wanted: Path | None) -> None:
-    """Take the pictures of the documentation, or those of every view into a folder."""
+    """Take the screenshots of the documentation, or those of every view into a folder."""
     with tempfile.TemporaryDirectory() as folder:
         async with running_browser() as browser:
             if wanted is None:

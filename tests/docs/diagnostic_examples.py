@@ -1,4 +1,4 @@
-"""The examples of diagnostics: read from tests/docs/diagnostics/, and run.
+"""Examples of diagnostics: read from tests/docs/diagnostics/, and executed.
 
 Each rule has a section there:
 
@@ -59,7 +59,7 @@ class Example:
 
     @property
     def case(self) -> str:
-        """The folder of tests/cases that is the example, if any."""
+        """The folder in tests/cases that contains the example, or ""."""
         return self._comments.get("case", "")
 
     @property
@@ -69,7 +69,7 @@ class Example:
 
     @property
     def reason(self) -> str:
-        """Why there is no example, if there is none."""
+        """The reason why there is no example, or ""."""
         return self._comments.get("no example", "")
 
     @property
@@ -79,7 +79,7 @@ class Example:
 
     @property
     def shown(self) -> str:
-        """The section as the page shows it."""
+        """The section as it appears on the page."""
         return re.sub(r"\n{3,}", "\n\n", _COMMENT.sub("", self.text)).strip()
 
     @property
@@ -160,7 +160,7 @@ def run_command(line: str, folder: Path) -> str:
 
 
 def complete_file(name: str, text: str) -> str:
-    """Return a file of an example with the keys that examples leave out, at its end."""
+    """Return a file of an example with the keys that examples omit, appended to it."""
     if name == "openapi.yaml" and not re.search(r"^(openapi|swagger):", text, re.MULTILINE):
         return text + _missing(DOCUMENT, text)
     if name == "mcpgen.yaml":

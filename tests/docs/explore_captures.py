@@ -1,4 +1,4 @@
-"""What `mcpgen explore` shows in a terminal, for docs/how-to/explore.md.
+"""Terminal captures of `mcpgen explore` for docs/how-to/explore.md.
 
 `python -m tests.docs.explore_captures` writes the captures of the page anew. It needs tmux.
 """
@@ -56,7 +56,7 @@ def capture_all() -> dict[str, str]:
 
 @contextmanager
 def running_view(size: tuple[int, int]) -> Iterator[Terminal]:
-    """Run the view; at the end, quit it, for which its exit code must be 0."""
+    """Run the view; quit it at the end, and require exit code 0."""
     with (
         tempfile.TemporaryDirectory() as own,
         open_terminal(EXAMPLES, COMMAND, size=size, socket_folder=Path(own)) as terminal,
@@ -67,7 +67,7 @@ def running_view(size: tuple[int, int]) -> Iterator[Terminal]:
 
 
 def choose(terminal: Terminal, tool: str) -> None:
-    """Filter the list, and move to the form of the only tool that is left.
+    """Filter the list, and move to the form of the only tool that matches.
 
     A key that moves the focus is awaited: what is typed at once may overtake it.
     """
@@ -81,7 +81,7 @@ def choose(terminal: Terminal, tool: str) -> None:
 
 
 def capture(terminal: Terminal, text: str) -> str:
-    """Wait until the terminal shows a text and changes no more; return its lines."""
+    """Wait until the terminal shows a text and no longer changes; return its lines."""
     last = terminal.wait_for(text)
     unchanged = 0
     while unchanged < _STILL:
@@ -92,7 +92,7 @@ def capture(terminal: Terminal, text: str) -> str:
 
 
 def normalize(capture: str) -> str:
-    """Replace what differs from run to run: durations, with the spaces after them, and ports."""
+    """Replace what differs between runs: ports, and durations with the spaces after them."""
     return _PORT.sub("127.0.0.1:8000", _DURATION.sub(_replace_duration, capture))
 
 

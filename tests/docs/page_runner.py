@@ -1,4 +1,4 @@
-"""Runs the commands of a page of the documentation, and edits the files that it edits.
+"""Run the commands of a documentation page, and apply its edits of files.
 
 | in the page | meaning |
 |---|---|
@@ -76,7 +76,7 @@ class PageShell(Shell):
 
 
 def runs_commands(page: str) -> bool:
-    """Whether a page has a command to run."""
+    """Return whether a page contains a command to run."""
     return any(
         block and block.kind == "console" and is_run
         for _, block, is_run in _parts(page.split("\n"))
@@ -84,7 +84,7 @@ def runs_commands(page: str) -> bool:
 
 
 def run_page(page: str, folder: Path) -> str:
-    """Run the commands of a page in an empty folder; return the page with what they printed."""
+    """Run the commands of a page in an empty folder; return the page with their actual output."""
     with contextlib.ExitStack() as stack:
         shell = PageShell(folder, stack)
         result: list[str] = []
@@ -135,7 +135,7 @@ def _copy(path: str, directory: Path) -> None:
 
 
 def _parts(lines: list[str]) -> list[tuple[list[str], Block | None, bool]]:
-    """Split a page into single lines and fenced blocks, and say which blocks are run."""
+    """Split a page into single lines and fenced blocks, and mark the blocks to run."""
     parts: list[tuple[list[str], Block | None, bool]] = []
     at, is_run = 0, True
     while at < len(lines):

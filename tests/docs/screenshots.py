@@ -1,4 +1,4 @@
-"""Make the pictures of the connect pages in docs/images: `python -m tests.docs.screenshots`.
+"""Take the screenshots of the connect pages in docs/images: `python -m tests.docs.screenshots`.
 
 It needs Chromium, which Debian has as the package `chromium`.
 """
@@ -21,7 +21,7 @@ PICTURES = (("wide", "light"), ("narrow", "dark"))
 
 
 async def take(url: str, name: str, size: str, scheme: str, profile: str) -> None:
-    """Take a picture of a page, in a new profile of the browser."""
+    """Take a screenshot of a page, in a new browser profile."""
     process = await asyncio.create_subprocess_exec(
         "chromium",
         "--headless=new",
@@ -42,7 +42,7 @@ async def take(url: str, name: str, size: str, scheme: str, profile: str) -> Non
 
 
 async def main() -> None:
-    """Take pictures of each page, in two sizes and two colour schemes."""
+    """Take screenshots of each page, in two sizes and two color schemes."""
     with tempfile.TemporaryDirectory() as folder:
         source = generate_package(Path(folder))
         sys.path.insert(0, str(source))

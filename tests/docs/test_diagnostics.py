@@ -1,4 +1,4 @@
-"""Each rule of docs/reference/diagnostics.md has an example, which prints what the page shows."""
+"""Tests that each rule of docs/reference/diagnostics.md has an example with the shown output."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RUN = [it for it in EXAMPLES.values() if it.is_run]
 
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a document, and the project that is generated from it."""
+    """Make a folder with a document, and the project that is generated from it."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "openapi.yaml").write_text(DOCUMENT)
     run_command("mcpgen new openapi.yaml server --defaults", folder)

@@ -1,4 +1,4 @@
-"""`mcpgen explore` in a real terminal shows what its page of the documentation shows."""
+"""Tests that `mcpgen explore` in a real terminal shows what its documentation page shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of pages that are made from the code are current, and nothing is missing in them."""
+"""Tests that the generated parts of documentation pages are current and complete."""
 
 from __future__ import annotations
 

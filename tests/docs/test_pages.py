@@ -1,4 +1,4 @@
-"""Pages of the documentation: commands print what they show, links lead to something."""
+"""Tests of documentation pages: commands print the shown output, and links have targets."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _links(page: str) -> list[str]:
 
 @cache
 def _anchors(path: Path) -> set[str]:
-    """Return the ids of a page's headings, as GitHub and the site make them."""
+    """Return the ids of a page's headings, as GitHub and the site derive them."""
     tokens = MarkdownIt().enable("table").parse(path.read_text("utf-8"))
     titles = [
         "".join(child.content for child in following.children or ())

@@ -1,4 +1,4 @@
-"""docs/explanation/security.md: all goals are there, and the evidence that it names exists."""
+"""Tests that docs/explanation/security.md lists all goals, and that its evidence exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Screens in the documentation: a terminal shows them after the same keys.
+"""Tests that a terminal shows the screens of the documentation after the same keys.
 
 A comment above a screen names the size, the command, and for each text that appears the keys that
 are then pressed (in tmux's names); `\\n` in a text ends a line. A text that an earlier step left on
@@ -73,7 +73,7 @@ def test_a_terminal_shows_the_documented_screen(
 
 
 def take_screen(match: re.Match[str], folder: Path, home: Path) -> str:
-    """Run the command of a screen, and return what is on it in the end."""
+    """Run the command of a screen, and return the final screen."""
     size = (int(match["columns"]), int(match["rows"]))
     with open_terminal(folder, match["command"], size=size, socket_folder=home) as terminal:
         for step in match["steps"].splitlines():
@@ -85,7 +85,7 @@ def take_screen(match: re.Match[str], folder: Path, home: Path) -> str:
 
 
 def settle(shown: str) -> str:
-    """Replace times, which differ from run to run, and remove the exit code of a success."""
+    """Replace times, which differ between runs, and remove the exit code of a success."""
     lines = [
         _SECONDS.sub("0.00s", _RECORD.sub(r"\1…", line))
         for line in shown.splitlines()

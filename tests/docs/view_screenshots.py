@@ -1,4 +1,4 @@
-"""Make the pictures of the views in docs/images: `python -m tests.docs.view_screenshots`.
+"""Take the screenshots of the views in docs/images: `python -m tests.docs.view_screenshots`.
 
 The views are those of the examples, with results in the shapes of their APIs. It needs Chromium,
 which Debian has as the package `chromium`.
@@ -137,7 +137,7 @@ VIEWS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 async def take(browser: Browser, picture: str, scheme: str) -> None:
-    """Take a picture of one view."""
+    """Take a screenshot of one view."""
     package, tool, settings = VIEWS[picture]
     contents = read_view(ServerPackage.load(package), tool)
     result = settings.get("result")
@@ -159,7 +159,7 @@ async def take(browser: Browser, picture: str, scheme: str) -> None:
 
 
 async def main() -> None:
-    """Take a picture of each view in both colour schemes."""
+    """Take a screenshot of each view in both color schemes."""
     for folder in sorted(EXAMPLES.glob("*-mcp/src")):
         sys.path.insert(0, str(folder))
     async with running_browser() as browser:

@@ -1,4 +1,4 @@
-"""`make demo`: an OpenAPI document becomes an MCP server, and its tools are called.
+"""Demo: generate an MCP server from an OpenAPI document, and call its tools: `make demo`.
 
 Shows the tree that was generated, the tools, and for each call the HTTP request that reached the
 API (a mock made from the same document) and the result that came back: over stdio, then over HTTP.
@@ -31,7 +31,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 
 def main() -> int:
-    """Generate, look at it, call it."""
+    """Generate the server, show its files, and call its tools."""
     shutil.rmtree(PROJECT, ignore_errors=True)
     command = ["new", str(DOCUMENT), str(PROJECT), "--defaults"]
     heading(f"$ mcpgen {' '.join(command)}")
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 async def call_it(package: GeneratedPackage) -> None:
-    """Make the calls over both transports, with the mock of the API behind the server."""
+    """Make the calls over both transports, with a mock API behind the server."""
     upstream = MockUpstream(package.upstream())
     environment = package.environment(package.mock_environment(await upstream.start()))
     try:
@@ -64,7 +64,7 @@ async def call_it(package: GeneratedPackage) -> None:
 async def serving_http(
     package: GeneratedPackage, environment: dict[str, str]
 ) -> AsyncIterator[str]:
-    """Start the server over HTTP on a free port; gives the URL that it announces."""
+    """Start the server over HTTP on a free port; yield the URL that it prints."""
     server = await asyncio.create_subprocess_exec(
         *package.command, "--http", "--port", "0", env=environment, stderr=asyncio.subprocess.PIPE
     )
@@ -87,7 +87,7 @@ async def announced_url(server: asyncio.subprocess.Process) -> str:
 
 
 async def show(title: str, client: Client, upstream: MockUpstream) -> None:
-    """List the tools and make the calls, showing what each sent and what came back."""
+    """List the tools and make the calls; print each request to the API and each result."""
     tools = await client.list_tools()
     heading(f"tools/list {title}")
     for tool in tools:
@@ -119,7 +119,7 @@ def heading(text: str) -> None:
 
 
 def drawn(folder: Path, depth: int = 0) -> Iterator[str]:
-    """Draw a tree: folders after files, each by name."""
+    """Draw a tree of files, with folders after files, each sorted by name."""
     yield f"{'  ' * depth}{folder.name}/"
     entries = sorted(folder.iterdir(), key=lambda path: (path.is_dir(), path.name))
     for path in entries:

@@ -1,4 +1,4 @@
-"""generated_examples/ is what mcpgen writes today, and good code by its own standards."""
+"""Tests that generated_examples/ is what mcpgen generates now, and passes its own checks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_stored_listing_matches_the_plan(name: str) -> None:
 
 
 def run_in(directory: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run a tool in a generated package as its owner would, but leave no cache behind."""
+    """Run a tool in a generated package as its owner would, without leaving a cache behind."""
     path = os.pathsep.join([str(directory / "src"), str(REPOSITORY)])
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
@@ -121,7 +121,7 @@ def test_the_workspace_of_the_examples_is_current() -> None:
 
 @pytest.fixture(scope="session")
 def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What mypy learned of the runtime from one server, for the next; no other process has it."""
+    """Return a mypy cache with the runtime, shared by all servers in this process."""
     return tmp_path_factory.mktemp("mypy")
 
 

@@ -1,4 +1,4 @@
-"""Every line of every generated handler is held: without it, the generated suite fails."""
+"""Tests that deleting any line of a generated handler makes the generated tests fail."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = ("bookshop", "petstore")  # between them they have every kind of handler
 
 
 def handler_lines() -> Iterator[Any]:
-    """Each line of each handler that is not blank: the project, the file, the handler, the line."""
+    """Yield each line of each handler that is not blank: project, file, handler, line."""
     for name in NAMES:
         project = EXAMPLES / f"{name}-mcp"
         for module in sorted(project.glob("src/*/_generated/tools/[a-z]*.py")):
@@ -35,7 +35,7 @@ def handler_lines() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def projects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A copy of each example, for lines to be taken from."""
+    """Copy each example, so that lines can be deleted."""
     folder = tmp_path_factory.mktemp("examples")
     return {
         name: shutil.copytree(
@@ -57,7 +57,7 @@ def _imports_are_forgotten() -> Iterator[None]:
 
 
 def suite_fails(project: Path, name: str, tool: str) -> bool:
-    """Whether the generated suite is red; the cases of `tool` are tried first."""
+    """Return whether the generated tests fail; the cases of `tool` run first."""
     sys.path.insert(0, str(project / "src"))
     importlib.invalidate_caches()
     suite = Suite(f"{name.replace('-', '_')}_mcp", project / "tests" / "generated")

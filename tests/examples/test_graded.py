@@ -1,4 +1,4 @@
-"""What Glama's deterministic stages say about the tools of the examples."""
+"""Tests of the examples with Glama's deterministic stages of its tool score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each example works where nothing is installed but what its own `pyproject.toml` requires.
+"""Tests that each example works with only the requirements of its `pyproject.toml` installed.
 
 uv makes the environments, in a sixth of pip's time, since it unpacks each wheel once. That pip
 installs generated servers is tested in `journeys`.
@@ -18,7 +18,7 @@ from tests.support.wheel import copy_project, make_environment_with_uv, run, she
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where one environment is after the other, so that their bytecode is at the same paths."""
+    """Return the folder of one environment at a time, so that bytecode paths stay the same."""
     return tmp_path_factory.mktemp("installed")
 
 

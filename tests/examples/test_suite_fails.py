@@ -1,4 +1,4 @@
-"""The generated suite of an example is red for each tool that does nothing of what it should."""
+"""Tests that the generated tests of an example fail for each tool that does not do its work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEAST_CASES = 5
 
 @pytest.fixture(params=NAMES)
 def project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """A copy of an example, for faults to be put into; forgotten afterwards."""
+    """Copy an example, so that faults can be inserted; remove its modules afterwards."""
     path, name = list(sys.path), request.param.replace("-", "_")
     yield shutil.copytree(EXAMPLES / f"{request.param}-mcp", tmp_path / name)
     sys.path[:] = path
@@ -97,7 +97,7 @@ def test_stubs_fail_for_every_tool(project: Path) -> None:
 
 
 async def answer_200(*_: Any, **__: Any) -> tuple[HttpResponse, Any]:
-    """Take the place of `ApiClient.exchange`."""
+    """Return an empty 200 response, in place of `ApiClient.exchange`."""
     return HttpResponse(200, (("Content-Type", "application/json"),), b"{}"), {}
 
 

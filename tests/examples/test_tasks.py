@@ -1,4 +1,4 @@
-"""The tasks of each example can be solved with its tools."""
+"""Tests that the tasks of each example can be solved with its tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each example gets 100 in each revision and transport, with nearly every requirement exercised."""
+"""Tests that each example scores 100 in each revision and transport, at nearly full coverage."""
 
 from __future__ import annotations
 

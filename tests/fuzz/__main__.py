@@ -1,4 +1,4 @@
-"""Fuzzes every target: `make fuzz FUZZ_SECONDS=3600 FUZZ_SEED=1`, two targets at a time.
+"""Fuzz every target, two at a time: `make fuzz FUZZ_SECONDS=3600 FUZZ_SEED=1`.
 
 The table at the end shows cases, faults, slow cases and growth of memory. Inputs with a new
 outcome, a fault or a long run are written to .cache/fuzz/. The exit code is 1 if there was a fault,
@@ -19,13 +19,13 @@ from tests.fuzz.targets import NAMES
 from tests.support.paths import CACHE, REPOSITORY
 
 MAX_GROWTH_MB = 30.0
-"""Growth after the warm-up that is still noise of the allocator."""
+"""Growth after the warm-up up to which it counts as noise of the allocator."""
 _AT_ONCE = 2
 _GRACE_SECONDS = 300.0
 
 
 def fuzz(name: str, seconds: float, seed: int, folder: Path) -> dict[str, Any]:
-    """Fuzz one target in a process of its own and return its summary."""
+    """Fuzz one target in a separate process and return its summary."""
     command = [sys.executable, "-m", "tests.fuzz.worker", name]
     done = subprocess.run(
         [*command, str(seconds), str(seed), str(folder)],
@@ -42,7 +42,7 @@ def fuzz(name: str, seconds: float, seed: int, folder: Path) -> dict[str, Any]:
 
 
 def is_clean(summary: dict[str, Any]) -> bool:
-    """Check that a target had no fault, no slow case and no growth."""
+    """Return whether a target had no fault, no slow case and no growth."""
     growth = max(summary.get("growth_mb", {}).values(), default=0.0)
     return not summary["faults"] and not summary["slow"] and growth < MAX_GROWTH_MB
 

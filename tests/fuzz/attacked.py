@@ -25,11 +25,11 @@ from tests.support.attack.server import (
 from tests.support.paths import REPOSITORY
 
 TIMEOUT_SECONDS = 2
-"""The most time for one call of the API."""
+"""The timeout of one call of the API."""
 
 
 def make_project(folder: Path, paths: dict[str, Any]) -> Path:
-    """Generate the attacked server, with short timeouts of calls."""
+    """Generate the attacked server, with short call timeouts."""
     project = generate(folder, api_document(paths))
     manifest = project / "mcpgen.yaml"
     settings = f'\noperations:\n  "*":\n    timeout_seconds: {TIMEOUT_SECONDS}\n'
@@ -42,7 +42,7 @@ def make_project(folder: Path, paths: dict[str, Any]) -> Path:
 
 
 class AttackedHttp:
-    """A hostile API, a server over HTTP, and a second client of it."""
+    """A hostile API, a server over HTTP, and a second client of the server."""
 
     def __init__(self, paths: dict[str, Any]) -> None:
         self._paths = paths
@@ -65,7 +65,7 @@ class AttackedHttp:
         self._stack.close()
 
     def check_bystander(self) -> None:
-        """Check that another client is answered in time, with its own data.
+        """Check that the other client is answered in time, with its own data.
 
         Raises:
             FaultError: it is not.

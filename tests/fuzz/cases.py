@@ -1,4 +1,4 @@
-"""Inputs of the fuzzer, what a target does with them, and the folder in which they are kept."""
+"""Cases of the fuzzer, the interface of targets, and the folders that store cases."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import Protocol, Self
 
 CORPUS = Path(__file__).with_name("corpus")
 MAX_CORPUS_BYTES = 64 * 1024
-"""Size of the largest input that a corpus stores."""
+"""Size of the largest case that a corpus stores."""
 
 
 class FaultError(AssertionError):
-    """An invariant of a target does not hold."""
+    """A violated invariant of a target."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One input. The target defines what each part means; the first is usually a kind."""
+    """One input. The target defines the meaning of each part; the first is usually a kind."""
 
     target: str
     parts: tuple[bytes, ...]
@@ -52,18 +52,18 @@ class Case:
 
 
 def load_corpus(target: str, folder: Path = CORPUS) -> list[Case]:
-    """Return the stored cases of a target, in the order of their names."""
+    """Return the stored cases of a target, sorted by name."""
     return [Case.load(path) for path in sorted(folder.glob(f"{target}-*.json"))]
 
 
 class Target(Protocol):
-    """Something that runs cases. Entering it starts the processes that it needs."""
+    """A target that runs cases. Entering it starts the processes that it needs."""
 
     name: str
     slow_seconds: float
-    """A case that takes longer is reported."""
+    """Cases that take longer than this are reported."""
     clock: Callable[[], float]
-    """Measures a case: `time.monotonic`, or CPU time where nothing waits for another process."""
+    """Clock that measures a case: `time.monotonic`, or CPU time if no other process is involved."""
 
     def __enter__(self) -> Self: ...
 
@@ -93,11 +93,11 @@ class Target(Protocol):
         ...
 
     def settle(self) -> None:
-        """Bring the target to a comparable state, before its memory is measured."""
+        """Bring the target into a comparable state before its memory is measured."""
         ...
 
     def resident_bytes(self) -> dict[str, int]:
-        """Return the memory in use now, by process."""
+        """Return the current memory, by process."""
         ...
 
 

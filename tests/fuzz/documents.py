@@ -1,4 +1,4 @@
-"""Target: API descriptions, from a file to a written project, each in a child process with limits.
+"""Fuzz target: API descriptions, from a file to a written project, in limited child processes.
 
 The parts of a case are its kind and the document:
 
@@ -49,7 +49,7 @@ _CODE = re.compile(r'"(?:rule|code)": "([^"]+)"')
 
 
 class Documents:
-    """Generates projects from changed documents."""
+    """Target that generates projects from changed documents."""
 
     name = "documents"
     slow_seconds = _LIMIT_SECONDS
@@ -91,7 +91,7 @@ class Documents:
         return {"fuzzer": resident_bytes(os.getpid())}
 
     def _import_everything(self) -> None:
-        """Generate once in this process, so that its forks need not import the generator."""
+        """Generate once in this process, so that forks need not import the generator."""
         source = self._work / "first.json"
         source.write_bytes(self._seeds[-1])
         command = ["new", str(source), str(self._work / "first"), "--name", "fuzzed"]
@@ -102,7 +102,7 @@ class Documents:
             raise AssertionError(quiet.getvalue())
 
     def _generate(self, document: bytes) -> tuple[str, dict[str, bytes] | None]:
-        """Run `mcpgen new`; return the codes of its findings, and the Python files if it wrote any.
+        """Run `mcpgen new`; return the codes of its diagnostics, and the Python files it wrote.
 
         Raises:
             FaultError: it did what it must not do.
@@ -172,7 +172,7 @@ def _change(document: bytes, chance: random.Random) -> bytes:
 
 
 def _two_proses(document: bytes, chance: random.Random) -> tuple[bytes, bytes] | None:
-    """Return a document with hostile prose, and the same with plain words in its place."""
+    """Return a document with hostile prose, and the same document with plain words instead."""
     hostile, benign = _tree(document), _tree(document)
     if not isinstance(hostile, dict):
         return None

@@ -1,4 +1,4 @@
-"""Target: what clients send, over stdio and HTTP, to a running server.
+"""Fuzz target: frames that clients send to a running server, over stdio and HTTP.
 
 The first part of a case says how the others are sent, one write each:
 
@@ -94,7 +94,7 @@ def _messages(chance: random.Random) -> list[Any]:
 
 
 class Frames:
-    """Sends frames to a server over stdio and to one over HTTP."""
+    """Target that sends frames to a server over stdio and to one over HTTP."""
 
     name = "frames"
     slow_seconds = 1.0 + 5.0  # a machine that is shared may be slower by far
@@ -170,7 +170,7 @@ def _open_session(port: int) -> str:
 
 
 def _exchange(port: int, chunks: list[bytes]) -> bytes:
-    """Send chunks over a new connection and return what comes back before a pause or the end."""
+    """Send chunks over a new connection; return the data received until a pause or the end."""
     received = bytearray()
     with socket.create_connection(("127.0.0.1", port), timeout=_WAIT_SECONDS) as connection:
         with contextlib.suppress(OSError):  # the server may close before it was sent all
@@ -319,7 +319,7 @@ def _lines(chance: random.Random) -> bytes:
 
 
 class _Stdio:
-    """A server over stdio that serves one case after the other, and new ones that end."""
+    """A server over stdio that runs all cases, and new ones for cases that end it."""
 
     def __init__(self, http: AttackedHttp) -> None:
         self._http = http
@@ -335,7 +335,7 @@ class _Stdio:
         self._stack.close()
 
     def run(self, parts: list[bytes]) -> str:
-        """Send a case, then a ping; check all lines up to the answers of both.
+        """Send a case, then a ping; check all lines until both are answered.
 
         Raises:
             FaultError: an answer is missing, doubled or no JSON.
@@ -448,7 +448,7 @@ def _id_of(answer: Any) -> object:
 
 
 def _requests(sent: bytes) -> list[dict[str, Any]]:
-    """List the requests that certainly deserve an answer, each line of JSON by itself."""
+    """Return the requests that require an answer, treating each line as separate JSON."""
     found: list[dict[str, Any]] = []
     for line in sent.split(b"\n"):
         with contextlib.suppress(ValueError, RecursionError):
@@ -481,7 +481,7 @@ def _open_streams(sent: bytes) -> list[object]:
 
 
 def _list_expected(sent: bytes) -> set[str]:
-    """List the ids that get exactly one answer: unique, and not cancelled."""
+    """Return the ids that get exactly one answer: unique, and not cancelled."""
     if b"cancel" in sent:
         return set()
     requests = _requests(sent)

@@ -1,4 +1,4 @@
-"""Target: the functions that first meet a stranger's bytes, called in this process."""
+"""Fuzz target: functions that process untrusted bytes first, called in this process."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _split_lines(data: bytes) -> str:
 
 
 def _lines(data: bytes, size: int) -> list[bytes | None]:
-    """Cut data into lines, read in pieces of a size; None stands for a line over the bound."""
+    """Split data that is read in pieces of `size` into lines; None stands for an overlong line."""
     buffer = LineBuffer(1000)
     lines = [line for at in range(0, len(data), size) for line in buffer.feed(data[at : at + size])]
     return [None if isinstance(line, TruncatedLine) else line for line in lines + buffer.finish()]
@@ -270,7 +270,7 @@ _SEEDS: dict[str, tuple[Callable[[bytes], str], tuple[bytes, ...]]] = {
 
 
 class Functions:
-    """Calls decoders, parsers and renderers with changed inputs."""
+    """Target that calls decoders, parsers and renderers with changed inputs."""
 
     name = "functions"
     slow_seconds = 1.0

@@ -31,7 +31,7 @@ _BYTES = (
 
 
 def hostile_text(chance: random.Random) -> str:
-    """Join a few hostile words and random characters."""
+    """Return a text of a few hostile words and random characters."""
     words = [chance.choice(HOSTILE_TEXTS) for _ in range(chance.randrange(1, 4))]
     if chance.random() < 0.3:
         words.append(chr(chance.choice([chance.randrange(0x80), chance.randrange(0xD800)])))
@@ -39,7 +39,7 @@ def hostile_text(chance: random.Random) -> str:
 
 
 def json_scalar(chance: random.Random) -> Any:
-    """Return a string, number, boolean or null of an unusual kind."""
+    """Return an unusual string, number, boolean or null."""
     kind = chance.randrange(4)
     if kind == 0:
         return chance.choice(_NUMBERS)
@@ -97,7 +97,7 @@ _BYTE_CHANGES: tuple[Callable[[bytearray, random.Random], None], ...] = (
 
 
 def places(value: Any) -> list[tuple[Any, Any]]:
-    """List every member of every object and array, as its container and its key."""
+    """Return every member of every object and array, as its container and its key."""
     found: list[tuple[Any, Any]] = []
     pending = [value]
     while pending:
@@ -112,7 +112,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 
 
 def mutate_json(value: Any, chance: random.Random) -> Any:
-    """Change a JSON value in one to three places; the argument stays as it is."""
+    """Change a copy of a JSON value in one to three places."""
     changed = json.loads(json.dumps(value))
     for _ in range(chance.randrange(1, 4)):
         every = places(changed)

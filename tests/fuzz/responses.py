@@ -1,4 +1,4 @@
-"""Target: what an API sends, in answer to calls of tools of a running server.
+"""Fuzz target: responses of an API to tool calls of a running server.
 
 The parts of a case are the path of the called operation, how the response ends (`keep`, `close`,
 `reset` or `hang`), and the bytes of the response, one write each.
@@ -77,7 +77,7 @@ def _paths() -> dict[str, Any]:
 
 
 class Responses:
-    """Answers the calls of tools with changed responses."""
+    """Target that answers tool calls with changed responses."""
 
     name = "responses"
     slow_seconds = TIMEOUT_SECONDS + _SPAN_SECONDS
@@ -169,7 +169,7 @@ def _shape(content: Any) -> str:
 
 
 def _template_of(message: str) -> str:
-    """Remove what differs between two errors of one kind."""
+    """Remove the parts that differ between two errors of one kind."""
     return re.sub(r"`[^`]*`|\d+|: .*", "", message)[:60]
 
 

@@ -1,4 +1,4 @@
-"""The loop that runs cases on one target, and what it measured."""
+"""Loop that runs cases on one target, and its measurements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WARM_UP = 0.3  # of the time; memory is compared with what was in use then
 
 @dataclass
 class Summary:
-    """What a run of one target measured."""
+    """The measurements of one run of a target."""
 
     target: str
     cases: int = 0
@@ -44,7 +44,7 @@ class Summary:
 
 @contextlib.contextmanager
 def _time_limit() -> Iterator[None]:
-    """End a case that runs in Python for far too long, as a fault."""
+    """Raise a fault if a case runs in Python for far too long."""
 
     def give_up(*_: object) -> None:
         raise FaultError(f"no end after {_LIMIT_SECONDS} s")
@@ -60,7 +60,7 @@ def _time_limit() -> Iterator[None]:
 
 
 class Fuzzer:
-    """Runs the corpus first, then new cases and mutations of those with a new outcome."""
+    """A loop that runs the corpus, then new cases and mutations of cases with new outcomes."""
 
     def __init__(self, target: Target, seed: int, found: Path) -> None:
         self.summary = Summary(target.name)
@@ -77,14 +77,14 @@ class Fuzzer:
             self._run(case)
 
     def run_cases(self, count: int) -> Summary:
-        """Replay the corpus and run so many further cases."""
+        """Replay the corpus, and run a number of further cases."""
         self.replay(load_corpus(self._target.name))
         for _ in range(count):
             self._run(self._next())
         return self.summary
 
     def run(self, seconds: float, report: Callable[[str], None]) -> Summary:
-        """Run for so many seconds; `report` gets a line about every 30 seconds."""
+        """Run for a number of seconds; `report` gets a line about every 30 seconds."""
         began = time.monotonic()
         self.replay(load_corpus(self._target.name))
         next_report = began + 30

@@ -1,4 +1,4 @@
-"""The targets by name; each is imported only where it runs."""
+"""The targets by name; each is imported only when it runs."""
 
 from __future__ import annotations
 

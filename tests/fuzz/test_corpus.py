@@ -1,4 +1,4 @@
-"""The fuzzer's corpus and a few hundred further cases with a fixed seed: `make fuzz` in short."""
+"""Tests of the fuzzer's corpus, and a short `make fuzz` with a fixed seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fuzzes one target: `python -m tests.fuzz.worker TARGET SECONDS SEED FOLDER`.
+"""Fuzz one target: `python -m tests.fuzz.worker TARGET SECONDS SEED FOLDER`.
 
 Progress goes to stderr, the summary to stdout as one line of JSON.
 """

@@ -1,4 +1,4 @@
-"""An API under the control of a test, and the server of the module's `project` in front of it."""
+"""An API that a test controls, and the server of the module's `project` in front of it."""
 
 from __future__ import annotations
 

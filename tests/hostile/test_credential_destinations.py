@@ -1,4 +1,4 @@
-"""Credentials are sent only to the API's own server and to origins that the owner confirmed.
+"""Tests that credentials are sent only to the API's server and to origins confirmed by the owner.
 
 The document names an operation-level server, a token URL and an OpenID Connect issuer on foreign
 origins. Each of them would receive the operator's credentials.
@@ -104,7 +104,7 @@ async def _answer(exchange: Exchange) -> None:
 
 @pytest.fixture(scope="module")
 def project(own: HostileApi, other: HostileApi, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project whose owner confirmed nothing (`new --defaults`)."""
+    """Make a project whose owner confirmed no origin (`new --defaults`)."""
     folder = tmp_path_factory.mktemp("destinations")
     return generate(folder, document(own.base_url, other.base_url))
 
@@ -116,7 +116,7 @@ def call(server: AttackedServer, tool: str) -> tuple[bool, str]:
 
 
 def wait_for(bystander: Bystander) -> None:
-    """Wait until the second client was served often enough to judge."""
+    """Wait until the second client has made enough calls."""
     due = time.monotonic() + 30
     while bystander.rounds < 3 and time.monotonic() < due:
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""A client that sends requests without end, or in tiny parts, blocks nobody.
+"""Tests that endless requests, or requests sent in tiny pieces, block no other client.
 
 `test_endless_responses.py` tests the same for the API's side.
 """
@@ -84,7 +84,7 @@ def test_a_flood_of_unread_requests_does_not_block_other_clients(
 
 
 def send_all(wires: list[socket.socket], data: bytes, seconds: float) -> None:
-    """Send the same again and again on every connection that takes it."""
+    """Send data repeatedly on every connection that accepts it."""
     due = time.monotonic() + seconds
     unsent = dict.fromkeys(wires, data)
     for wire in wires:
@@ -116,7 +116,7 @@ def test_pipelined_requests_are_all_answered(server: AttackedServer) -> None:
 
 
 def test_an_upgrade_is_ignored_and_hides_no_second_request(server: AttackedServer) -> None:
-    """As `curl --http2` sends its first request. The parser takes a body there for a request."""
+    """The upgrade is like that of `curl --http2`. The body looks like a second request."""
     upgrade = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
     with Wires(server.port) as wires:
         for request, status in ((HEALTH, 200), (post_head(("Content-Length", "42")) + HEALTH, 400)):

@@ -1,4 +1,4 @@
-"""An API that sends without end, or in drips, ends with the deadline and blocks nobody."""
+"""Tests that endless or very slow API responses end at the deadline and block no other client."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def silent_port() -> Iterator[int]:
-    """A port where connections are accepted, and nothing is read or sent."""
+    """Open a port that accepts connections but neither reads nor sends; yield its number."""
     with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:
         yield listener.getsockname()[1]
 
@@ -93,7 +93,7 @@ def server(
 
 
 def endless(start: bytes, repeated: bytes) -> Callable[[Exchange], Awaitable[None]]:
-    """Send `start`, then `repeated` without end, as fast as it is read."""
+    """Send `start`, then `repeated` endlessly, as fast as it is read."""
     block = repeated * (BLOCK // len(repeated) + 1)
 
     async def send(exchange: Exchange) -> None:
@@ -105,7 +105,7 @@ def endless(start: bytes, repeated: bytes) -> Callable[[Exchange], Awaitable[Non
 
 
 def drip(start: bytes, repeated: bytes) -> Callable[[Exchange], Awaitable[None]]:
-    """Send `start`, then one byte after the other, so that no read waits for long."""
+    """Send `start`, then single bytes, so that no read waits for long."""
 
     async def send(exchange: Exchange) -> None:
         await exchange.send(start)
@@ -117,7 +117,7 @@ def drip(start: bytes, repeated: bytes) -> Callable[[Exchange], Awaitable[None]]
 
 
 def empty_deflate_blocks() -> bytes:
-    """Deflate data that stays inside a stream and decompresses to nothing."""
+    """Return Deflate data that stays inside a stream and decompresses to nothing."""
     compressor = zlib.compressobj()
     return compressor.flush(zlib.Z_FULL_FLUSH)[2:] * 200
 
@@ -154,7 +154,7 @@ DRIPS = {
 def call_at_once(
     server: AttackedServer, calls: Sequence[tuple[str, dict[str, str]]]
 ) -> list[tuple[float, dict[str, Any]]]:
-    """Call tools at the same time; gives the seconds that each took, and its result."""
+    """Call tools concurrently; return the duration in seconds and the result of each."""
 
     def call(tool: str, arguments: dict[str, str]) -> tuple[float, dict[str, Any]]:
         with HttpClient(server.port) as client:

@@ -1,4 +1,4 @@
-"""The generator survives expensive documents, resource limits and full disks."""
+"""Tests that the generator survives expensive documents, resource limits and full disks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _document(schemas: dict[str, Any], **others: Any) -> dict[str, Any]:
 
 
 def _doubling(level_of: Callable[[dict[str, str]], dict[str, Any]]) -> dict[str, Any]:
-    """Each schema refers to the next one twice, so that 2^30 paths lead to the last."""
+    """Return schemas that refer to the next one twice each, so that 2^30 paths lead to the last."""
     schemas: dict[str, Any] = {
         f"S{level}": level_of({"$ref": f"#/components/schemas/S{level + 1}"})
         for level in range(_LEVELS)
@@ -44,7 +44,7 @@ def _doubling(level_of: Callable[[dict[str, str]], dict[str, Any]]) -> dict[str,
 
 
 def _contradiction() -> dict[str, Any]:
-    """4^12 combinations of branches, none of which has a value."""
+    """Return a schema with 4^12 combinations of branches, none of which has a valid value."""
     schemas: dict[str, Any] = {}
     for level in range(12):
         following = {"$ref": f"#/components/schemas/S{level + 1}"}
@@ -59,7 +59,7 @@ def _contradiction() -> dict[str, Any]:
 
 
 def _alternatives() -> dict[str, Any]:
-    """5,000 branches that differ."""
+    """Return a schema with 5,000 different branches."""
     branches = [
         {"type": "object", "properties": {f"p{number}": {"type": "string"}, "k": {"const": number}}}
         for number in range(5000)
@@ -68,7 +68,7 @@ def _alternatives() -> dict[str, Any]:
 
 
 def _conditions() -> dict[str, Any]:
-    """`if` in both branches of `if`, 2^12 times."""
+    """Return a schema with an `if` in both branches of an `if`, nested 12 levels deep."""
     schema: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "string"}}}
     for level in range(12):
         schema = {"if": {"required": [f"a{level}"]}, "then": schema, "else": schema}
@@ -88,7 +88,7 @@ def _long_names() -> dict[str, Any]:
 
 
 def _media_types() -> dict[str, Any]:
-    """3,000 media types of one body, whose schemas differ."""
+    """Return a body with 3,000 media types that have different schemas."""
     document = _document({"S": {"type": "object"}})
     document["paths"]["/call"]["post"]["requestBody"]["content"] = {
         f"application/x{number}+json": {"schema": {"required": [f"p{number}"]}}
@@ -115,7 +115,7 @@ _OAUTH = {"type": "oauth2", "flows": _FLOWS}
 
 
 def _long_patterns() -> dict[str, Any]:
-    """200 alternatives, and more characters than a sample may have."""
+    """Return patterns with 200 alternatives and more characters than a sample may have."""
     pattern = f"({'|' * 200}){'0041' * 150}"
     members = {f"p{number}": {"type": "string", "pattern": pattern} for number in range(500)}
     return _document({"S": {"type": "object", "properties": members}})
@@ -131,7 +131,7 @@ def _many_tags() -> dict[str, Any]:
 
 
 def _mutual_recursion() -> dict[str, Any]:
-    """60 schemas, each of which refers to all of them."""
+    """Return 60 schemas, each of which refers to all of them."""
     references = {f"p{n}": {"$ref": f"#/components/schemas/S{n}"} for n in range(60)}
     paths = {
         f"/{name}": {"get": operation(f"op{name}", schema=reference)}

@@ -1,4 +1,4 @@
-"""No argument overrides a parameter that the owner fixed or hid, or that carries a credential.
+"""Tests that no argument overrides parameters that are fixed, hidden or carry a credential.
 
 An exploded object sends each member as a parameter, so `filter={"tenant": …}` would send `tenant`
 twice. Headers by which proxies route requests do not become arguments.
@@ -164,7 +164,7 @@ def server(project: Path, api: HostileApi) -> Iterator[AttackedServer]:
 
 
 def call(server: AttackedServer, tool: str, arguments: dict[str, Any]) -> tuple[bool, str]:
-    """Call a tool; whether the arguments were refused, and the text of the answer."""
+    """Call a tool; return whether the arguments were rejected, and the response as text."""
     with HttpClient(server.port) as client:
         answer = client.call_tool(tool, arguments)
     is_refused = "error" in answer or answer["result"].get("isError", False)

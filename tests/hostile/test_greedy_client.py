@@ -1,4 +1,4 @@
-"""One client cannot exhaust the connections, sessions, calls or descriptors that others need."""
+"""Tests that one client cannot exhaust connections, sessions, calls or file descriptors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def attacked(project: Path, descriptors: int | None = None) -> Iterator[AttackedServer]:
-    """Serve with an API whose `/hang` is never answered, perhaps with few descriptors."""
+    """Run a server whose API never answers `/hang`, optionally with few file descriptors."""
 
     async def hang(_: Exchange) -> None:
         await asyncio.sleep(BOUND_SECONDS)
@@ -143,7 +143,7 @@ def test_oversized_session_capabilities_are_rejected(project: Path) -> None:
 
 
 def test_a_server_out_of_file_descriptors_recovers(project: Path) -> None:
-    """The limit falls below what is open, which is what EMFILE means."""
+    """The limit is set below the number of open descriptors, so that `accept` fails with EMFILE."""
     with attacked(project) as server, Wires(server.port) as wires:
         pid = server.process.pid
         with Bystander(server) as bystander:

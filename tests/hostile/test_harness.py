@@ -1,4 +1,4 @@
-"""The bystander of these tests is served without an attack, and notices faults of the server."""
+"""Tests of the bystander client: it is served without an attack, and detects server faults."""
 
 from __future__ import annotations
 

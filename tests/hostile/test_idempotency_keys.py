@@ -1,4 +1,4 @@
-"""A retried POST keeps its idempotency key, and the model sees neither."""
+"""Tests that a retried POST keeps its idempotency key, and that the model sees no key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ANSWER = {"type": "object", "properties": {"id": {"type": "string"}}}
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A server with a declared key (`declared`), a named one (`named`) and none (`plain`)."""
+    """Generate a server with a declared key (`declared`), a named one (`named`), none (`plain`)."""
     header = {"name": KEY, "in": "header", "required": True, "schema": {"type": "string"}}
     document = api_document(
         {
@@ -39,7 +39,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class FlakyApi:
-    """Fails the first two requests of each key, as `failure` says, and counts the effects."""
+    """An API that fails the first two requests of each key as in `failure`, and counts effects."""
 
     def __init__(self, failure: int | None) -> None:
         self.failure = failure  # a status, or None to close the connection

@@ -1,4 +1,4 @@
-"""Invalid settings, options and documents are reported at the start, all at once."""
+"""Tests that invalid settings, options and documents are all reported at startup, in one run."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def bystander(project: Path) -> Iterator[Bystander]:
-    """A client of a healthy server of the same package, during all the failing starts."""
+    """Run a client of a healthy server of the same package while other starts fail."""
     with HostileApi() as api, serve_http(project, {f"{PREFIX}BASE_URL": api.base_url}) as server:
         with Bystander(server) as bystander:
             yield bystander
@@ -72,7 +72,7 @@ def bystander(project: Path) -> Iterator[Bystander]:
 def start(
     project: Path, environ: dict[str, str], *arguments: str
 ) -> subprocess.CompletedProcess[str]:
-    """Start a server that is expected to end by itself, with an empty stdin."""
+    """Start a server that is expected to exit by itself, with an empty stdin."""
     paths = os.pathsep.join([str(REPOSITORY), str(project / "src")])
     done = subprocess.run(
         [sys.executable, "-m", PACKAGE, *arguments],

@@ -1,4 +1,4 @@
-"""Text for clients has no invisible characters, and structured content is unchanged.
+"""Tests that text for clients has no invisible characters, and structured content is unchanged.
 
 The API returns such characters in structured output, in text and in errors; handwritten tools,
 resources and prompts pass them on, and a question to the user contains them.
@@ -77,7 +77,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask_user(client: HttpClient) -> dict[str, Any]:
-    """Call the tool that asks its user, as a client that can ask; gives the response."""
+    """Call the tool that asks the user, as a client with elicitation; return the response."""
     meta = {
         "io.modelcontextprotocol/protocolVersion": MODERN,
         "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},

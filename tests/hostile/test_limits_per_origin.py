@@ -1,4 +1,4 @@
-"""An API that fails or hangs costs other clients none of their calls."""
+"""Tests that an API that fails or hangs does not affect calls of other clients."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FAILING_CALLS = 60  # more than it takes to open a circuit
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A server of two documents; each has an operation that hangs and one that fails."""
+    """Generate a server of two documents; each has an operation that hangs and one that fails."""
     folder = tmp_path_factory.mktemp("two-apis")
     target = generate(folder, api_document(_paths("")))
     other = folder / "other.json"
@@ -63,7 +63,7 @@ async def _fail(exchange: Exchange) -> None:
 
 @contextmanager
 def _attacked(project: Path) -> Iterator[tuple[AttackedServer, HostileApi, HostileApi]]:
-    """The server with its healthy API and the other one."""
+    """Run the server with its healthy API and the other one; yield all three."""
     with ExitStack() as stack:
         apis = [stack.enter_context(HostileApi()) for _ in range(2)]
         for api in apis:
@@ -78,7 +78,7 @@ def _attacked(project: Path) -> Iterator[tuple[AttackedServer, HostileApi, Hosti
 
 @contextmanager
 def _calls_under_way(server: AttackedServer, tool: str, count: int) -> Iterator[None]:
-    """Send calls of a tool, each on a connection of its own, and read no answer."""
+    """Send calls of a tool, each on a separate connection, without reading responses."""
     params = {
         "name": tool,
         "arguments": {},
@@ -113,7 +113,7 @@ def _wait_until_held(api: HostileApi, path: str, least: int) -> None:
 
 @pytest.mark.parametrize("tool", ["other_hang_other", "hang"])
 def test_hanging_calls_do_not_block_another_client(project: Path, tool: str) -> None:
-    """Of another API, and of the same one: 127.0.0.1 may not take every slot of it."""
+    """Calls hang at another API, or at the same one, where no client may take every slot."""
     with _attacked(project) as (server, healthy, other):
         attacked = other if tool.startswith("other") else healthy
         with _calls_under_way(server, tool, HANGING_CALLS):

@@ -1,4 +1,4 @@
-"""No document makes a server call a private address, however it is spelled or resolved.
+"""Tests that no document makes a server call a private address, in any spelling or resolution.
 
 The API listens on this machine. The bystander reaches it because the operator configured its host;
 each attacked operation has an operation-level server in the document.

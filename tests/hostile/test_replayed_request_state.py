@@ -1,4 +1,4 @@
-"""A client cannot replay `requestState`, neither at the server nor at another process."""
+"""Tests that a client cannot replay `requestState`, on the same or another server process."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def api_settings() -> Iterator[dict[str, str]]:
 
 
 def greet(server: AttackedServer, greeting: str = "Hello", **params: Any) -> dict[str, Any]:
-    """Call the tool that asks its user; gives the JSON-RPC response."""
+    """Call the tool that asks the user; return the JSON-RPC response."""
     called = {"name": "greet", "arguments": {"greeting": greeting}, "_meta": META, **params}
     message = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": called}
     headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call", "Mcp-Name": "greet"}
@@ -71,7 +71,7 @@ def greet(server: AttackedServer, greeting: str = "Hello", **params: Any) -> dic
 
 
 def begin(server: AttackedServer) -> dict[str, Any]:
-    """Begin a call; gives what its client sends once the user has answered."""
+    """Begin a call; return the params that the client sends once the user has answered."""
     result = greet(server)["result"]
     assert result["resultType"] == "input_required", result
     (key,) = result["inputRequests"]

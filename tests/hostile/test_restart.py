@@ -1,4 +1,4 @@
-"""A restart, a reload or a closed terminal loses no call."""
+"""Tests that a restart, a reload or a closed terminal loses no call."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class SlowApi(HostileApi):
-    """An API with an operation that takes a while; `is_asked` is set when it was called."""
+    """An API with a slow operation; `is_asked` is set when it is called."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ def environ(api: HostileApi, **more: str) -> dict[str, str]:
 
 
 class InBackground:
-    """A call on a thread of its own."""
+    """A call on a separate thread."""
 
     def __init__(self, call: Callable[[], Any]) -> None:
         self._call = call
@@ -125,7 +125,7 @@ def stdio_call(name: str) -> dict[str, Any]:
 
 
 def test_sighup_together_with_sigterm_lets_running_calls_finish(project: Path) -> None:
-    """As systemd sends them with SendSIGHUP=yes."""
+    """systemd sends both signals with SendSIGHUP=yes."""
     with SlowApi() as api, serve_http(project, environ(api)) as server:
         with HttpClient(server.port) as client:
             call = InBackground(lambda: client.call_tool("get_slow", {}))
@@ -138,7 +138,7 @@ def test_sighup_together_with_sigterm_lets_running_calls_finish(project: Path) -
 
 
 def test_sighup_is_ignored_if_the_parent_ignores_it(project: Path) -> None:
-    """As `nohup` starts a program."""
+    """`nohup` starts programs this way."""
     former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with SlowApi() as api, serve_http(project, environ(api)) as server:
@@ -151,7 +151,7 @@ def test_sighup_is_ignored_if_the_parent_ignores_it(project: Path) -> None:
 
 
 class RespectfulClient:
-    """Calls a tool, on a connection of its own each time, until the server is not ready."""
+    """A client that calls a tool, on a new connection each time, until the server is not ready."""
 
     def __init__(self, server: AttackedServer) -> None:
         self._server = server
@@ -195,7 +195,7 @@ def test_a_client_that_respects_readiness_loses_no_call(project: Path, way: str)
 
 
 def test_open_connections_are_closed_during_the_pre_stop_delay(project: Path) -> None:
-    """Otherwise the end would meet a request on its way."""
+    """An open connection could send another request just when the server exits."""
     with SlowApi() as api, serve_http(project, environ(api), "--pre-stop-delay", "30") as server:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=BOUND_SECONDS)
         connection.request("GET", "/health")

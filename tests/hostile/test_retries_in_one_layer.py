@@ -1,4 +1,4 @@
-"""Requests are repeated by the retry policy only; no layer below repeats them."""
+"""Tests that requests are repeated only by the retry policy, and by no layer below it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def fresh_server(project: Path, api: HostileApi) -> Iterator[AttackedServer]:
-    """A server without earlier retries, which are a bounded part of its requests."""
+    """Start a server without earlier retries, since retries are limited to a share of requests."""
     with serve_http(project, {f"{PREFIX}BASE_URL": api.base_url}) as server:
         yield server
 
@@ -69,7 +69,7 @@ FAULTS = [close, reset, close_within_the_head, close_within_the_body]
 
 
 def requests_of(server: AttackedServer, api: HostileApi, tool: str, path: str) -> int:
-    """Call a tool on a kept connection while a second client is served; gives its requests."""
+    """Call a tool on a kept connection while a second client is served; count its requests."""
     before = api.requests[path]
     with Bystander(server) as bystander, HttpClient(server.port) as client:
         result = client.call_tool(tool, {})["result"]
@@ -104,7 +104,7 @@ def test_a_put_is_repeated_and_a_post_is_not(fresh_server: AttackedServer, api: 
 def test_a_connection_closed_while_idle_does_not_count_as_an_attempt(
     server: AttackedServer, api: HostileApi
 ) -> None:
-    """The API ends idle connections; what notices that before sending anything is no retry."""
+    """A closed connection that is noticed before anything is sent is replaced without a retry."""
 
     is_closed = threading.Event()
 

@@ -1,4 +1,4 @@
-"""No client sees a secret of the server, however the API or a handler returns it."""
+"""Tests that clients never see secrets of the server, however the API or a handler returns them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decoding a response or a request never blocks other clients."""
+"""Tests that decoding a response or a request never blocks other clients."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def answer_with(
 
 
 def attack(server: AttackedServer, tool: str, times: int = 1) -> list[dict[str, Any]]:
-    """Call a tool while a bystander is served; gives the results."""
+    """Call a tool while a bystander is served; return the results."""
 
     def call(_: int) -> dict[str, Any]:
         with HttpClient(server.port) as client:

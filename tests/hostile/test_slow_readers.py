@@ -1,4 +1,4 @@
-"""Clients that do not read responses, or do not complete requests, cost bounded memory."""
+"""Tests that clients that read no responses, or never complete requests, use bounded memory."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_unread_results_of_pipelined_requests_do_not_exhaust_the_server(project:
 
 
 def open_session(port: int) -> str:
-    """Open a legacy session; gives its id."""
+    """Open a legacy session; return its id."""
     params = {"protocolVersion": LEGACY, "capabilities": {}}
     with HttpClient(port, ADDRESSES[1]) as client:
         client.post({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
@@ -122,7 +122,7 @@ def open_session(port: int) -> str:
 
 
 def test_unread_session_results_are_not_all_stored(project: Path) -> None:
-    """An answer of a session may be fetched again after its connection broke."""
+    """Results of a session are stored, so that a client can fetch them after a disconnect."""
     with attacked(project) as server, Wires(server.port) as wires:
         session = open_session(server.port)
         with Bystander(server) as bystander:
@@ -142,7 +142,7 @@ def test_unread_results_on_a_2024_sse_stream_do_not_exhaust_the_server(project: 
 
 
 def _call_over_sse(wires: Wires, port: int, *, calls: int) -> None:
-    """Open a stream, and post calls whose answers go to it; read the stream no further."""
+    """Open a stream and post calls whose responses go to it, without reading the stream further."""
     sent = b"GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n"
     (stream,) = wires.open(1, sent, receive_buffer=4096)
     received = b""
@@ -185,7 +185,7 @@ def test_unfinished_long_requests_do_not_exhaust_the_server(project: Path) -> No
 
 
 def test_arguments_that_expand_in_memory_do_not_exhaust_the_server(project: Path) -> None:
-    """Calls that wait for their API keep their arguments meanwhile."""
+    """Calls keep their arguments in memory while they wait for the API."""
     with attacked(project) as server, Wires(server.port) as wires:
         sent = tool_call("add_note", {"body": {"values": [{} for _ in range(90_000)]}})
         for number in range(30):
@@ -215,7 +215,7 @@ def test_unread_large_stdio_results_do_not_exhaust_the_server(project: Path) -> 
 
 
 def _answered_ids(process: subprocess.Popen[bytes], count: int) -> list[int]:
-    """Read answers, now that somebody does."""
+    """Read the responses that were left unread, and return their ids."""
     answered: list[int] = []
     stdout = process.stdout
     assert stdout is not None

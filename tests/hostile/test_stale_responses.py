@@ -1,4 +1,4 @@
-"""No call receives the response of another call, whatever an API sends and when."""
+"""Tests that no call receives the response of another call, whatever an API sends and when."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def own_response(exchange: Exchange) -> bytes:
 
 
 def call(client: HttpClient, tool: str, asked: str) -> str:
-    """Call a tool; gives the `id` of the result, "" for an error."""
+    """Call a tool; return the `id` in its result, or "" for an error."""
     result: dict[str, Any] = client.call_tool(tool, {"id": asked})["result"]
     if result.get("isError"):
         assert "stale" not in json.dumps(result)
@@ -90,7 +90,7 @@ def test_bytes_after_a_response_are_not_part_of_a_later_result(
 def test_bytes_that_arrive_on_an_idle_connection_are_discarded(
     server: AttackedServer, api: HostileApi, unsolicited: bytes
 ) -> None:
-    """Nobody else calls until it was sent: to a request under way, it would be the response."""
+    """No other request may be under way when the bytes arrive: they would be its response."""
     is_sent = threading.Event()
 
     async def answer(exchange: Exchange) -> None:
@@ -116,7 +116,7 @@ def test_bytes_that_arrive_on_an_idle_connection_are_discarded(
 def test_late_bytes_of_an_earlier_response_do_not_fail_a_later_call(
     server: AttackedServer, api: HostileApi
 ) -> None:
-    """They come once the next request is under way, so the connection looked clean."""
+    """The bytes arrive after the next request was sent, when the connection had looked clean."""
     asked: list[str] = []
 
     async def answer(exchange: Exchange) -> None:

@@ -1,4 +1,4 @@
-"""Schemas and values whose evaluation takes exponential time or gigabytes of memory.
+"""Tests of schemas and values whose evaluation takes exponential time or gigabytes of memory.
 
 Each attack is an argument of a client, or a response of the API, over HTTP and stdio.
 """

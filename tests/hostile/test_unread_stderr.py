@@ -1,4 +1,4 @@
-"""Thousands of failing calls are answered although nobody reads stderr."""
+"""Tests that thousands of failing calls are answered although nobody reads stderr."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def call_of(how: str, number: int) -> dict[str, Any]:
 
 
 def exchange(server: AttackedServer, messages: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """Send messages over stdio and return the answers by id, all within a bound."""
+    """Send messages over stdio and return the responses by id, within a time limit."""
     stdin, stdout = server.process.stdin, server.process.stdout
     assert stdin is not None
     assert stdout is not None
@@ -158,7 +158,7 @@ def exchange(server: AttackedServer, messages: list[dict[str, Any]]) -> dict[int
 
 
 def wait_for_rounds(bystander: Bystander, number: int) -> None:
-    """Wait until a bystander was served so often, or fails."""
+    """Wait until a bystander has made this many rounds, or fail."""
     due = time.monotonic() + ANSWER_SECONDS
     while bystander.rounds < number and time.monotonic() < due:
         time.sleep(0.02)

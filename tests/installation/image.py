@@ -1,4 +1,4 @@
-"""`make image`: the image of a generated server, built by buildah without network access, and run.
+"""Build the image of a generated server with buildah, offline, and run it: `make image`.
 
 The base image cannot be pulled, so one with the same name is made of this machine's own Python, a
 shell and `useradd`. What pip installs comes from the wheelhouse of the tests.
@@ -60,13 +60,13 @@ print(f"user {os.getuid()}; healthy: {healthy!r}; stopped: {bool(stopped)}")
 
 
 class Builder:
-    """buildah with storage of its own, which needs neither a daemon nor the right to mount."""
+    """buildah with its own storage, which needs neither a daemon nor mount privileges."""
 
     def __init__(self, folder: Path) -> None:
         self._storage = ("--storage-driver=vfs", f"--root={folder}/root", f"--runroot={folder}/run")
 
     def __call__(self, command: str, *arguments: str) -> str:
-        """Run a command of buildah; return what it printed."""
+        """Run a buildah command; return its output."""
         isolated = ("--isolation=chroot",) if command in {"build", "run"} else ()
         # In a network namespace of its own, a build has nothing to connect to.
         prefix = ("unshare", "--net") if command == "build" else ()
@@ -74,7 +74,7 @@ class Builder:
 
 
 def is_available() -> bool:
-    """Whether this machine can build images: buildah is there, and may isolate what it runs."""
+    """Return whether buildah is installed and may isolate processes on this machine."""
     if sys.platform != "linux" or shutil.which("buildah") is None:
         return False
     probe = ("unshare", "--net", "--mount", "true")
@@ -82,7 +82,7 @@ def is_available() -> bool:
 
 
 def build_and_run(folder: Path) -> dict[str, Any]:
-    """Build the image of a server and run it; return its configuration and what it printed."""
+    """Build the image of a server and run it; return its configuration and its output."""
     builder = Builder(folder / "storage")
     _make_base(builder, folder / "base")
     project = folder / NAME
@@ -131,7 +131,7 @@ def _make_base(builder: Builder, root: Path) -> None:
 
 
 def _libraries(programs: Iterable[Path]) -> set[Path]:
-    """Find the shared libraries of programs, as the dynamic linker does."""
+    """Return the shared libraries of programs, as found by the dynamic linker."""
     words = run("ldd", *map(str, programs)).split()
     found = {Path(word) for word in words if word[0] == "/" and ".so" in word and word[-1] != ":"}
     [libc] = [path for path in found if path.name == "libc.so.6"]
@@ -150,7 +150,7 @@ def _below(root: Path, path: Path) -> Path:
 
 
 def main() -> int:
-    """Build and run, and print what was found."""
+    """Build and run the image, and print the results."""
     if not is_available():
         sys.stdout.write(
             "SKIPPED: there is no buildah that may build here (apt-get install buildah)\n"

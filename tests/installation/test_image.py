@@ -1,4 +1,4 @@
-"""The Dockerfile of a generated server, built by a real builder without network access."""
+"""Tests of the Dockerfile of a generated server, built by a real builder without network access."""
 
 from __future__ import annotations
 

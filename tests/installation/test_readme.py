@@ -1,4 +1,4 @@
-"""The commands that READMEs and the documentation name work while no registry has mcpgen."""
+"""Tests that commands in READMEs and documentation work although no registry has mcpgen."""
 
 from __future__ import annotations
 

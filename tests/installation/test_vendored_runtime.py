@@ -1,4 +1,4 @@
-"""`--vendor-runtime`: a project that contains the wheel of mcpgen and needs no registry for it."""
+"""Tests of `--vendor-runtime`: the project contains the wheel of mcpgen and needs no registry."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WRITE_WHEEL = (
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project that was made with the option; tests copy it."""
+    """Make a project with the option; tests copy it."""
     project = tmp_path_factory.mktemp("vendored") / "shop-mcp"
     command = ["new", DOCUMENT, str(project), "--name", "shop", "--defaults", "--no-models", "-q"]
     answers = ["--data", "github_workflow=yes", "--data", "pre_commit=yes"]
@@ -46,21 +46,21 @@ def wheel_of(project: Path) -> Path:
 
 
 def contents(wheel: Path) -> dict[str, bytes]:
-    """The files of a wheel, without the folder of its metadata."""
+    """Return the files of a wheel, without its metadata folder."""
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if ".dist-info/" not in name]
         return {name: archive.read(name) for name in names}
 
 
 def metadata(wheel: Path) -> dict[str, bytes]:
-    """The files of the metadata of a wheel, by name."""
+    """Return the metadata files of a wheel, by name."""
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if ".dist-info/" in name]
         return {name.partition(".dist-info/")[2]: archive.read(name) for name in names}
 
 
 def fields(files: dict[str, bytes], name: str) -> list[str]:
-    """The values of a field of the metadata, in order."""
+    """Return the values of a metadata field, in order."""
     return message_from_bytes(files["METADATA"]).get_all(name, [])
 
 

@@ -1,4 +1,4 @@
-"""The wheel of mcpgen: what is in it, and that it works in an environment of its own."""
+"""Tests of the wheel of mcpgen: its content, and that it works in a separate environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The GitHub workflow of generated projects: valid, pinned, and its very commands run."""
+"""Tests of the GitHub workflow of generated projects: valid, pinned, and its commands work."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def remove_shelf(ctx: Context, *, name: str) -> str:
 
 
 def read_workflow(project: Path, path: Path = WORKFLOW) -> dict[str, Any]:
-    """Read the workflow of a project; YAML 1.1 takes the key `on` for true."""
+    """Read the workflow of a project; YAML 1.1 parses the key `on` as true."""
     workflow = yaml.safe_load((project / path).read_text())
     return {("on" if key is True else key): value for key, value in workflow.items()}
 
@@ -70,7 +70,7 @@ def make_project(folder: Path, *options: str) -> Path:
 
 
 class Runner:
-    """A machine of GitHub after `actions/setup-python`: a Python with pip and nothing else."""
+    """A GitHub runner after `actions/setup-python`: a Python with pip and nothing else."""
 
     def __init__(self, project: Path, folder: Path) -> None:
         self._project = project
@@ -92,7 +92,7 @@ class Runner:
         }
 
     def run(self, command: str) -> subprocess.CompletedProcess[str]:
-        """Run a command as a step without `shell` does."""
+        """Run a command like a step without `shell`."""
         return subprocess.run(
             ["bash", "-e", "-c", command],
             cwd=self._project,

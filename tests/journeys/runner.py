@@ -1,4 +1,4 @@
-"""Runs a journey: a Markdown page of commands, edits and the output that the user sees.
+"""Run a journey: a Markdown page of commands, edits and expected output.
 
 README.md in this folder describes the format. Each journey has a folder and a virtual environment
 of its own, which is empty but for what the journey installs.
@@ -45,7 +45,7 @@ Pip = Callable[[Path], list[str]]
 
 @dataclass
 class Block:
-    """A fenced block of a page: its kind, what follows the kind, and the lines within."""
+    """A fenced block of a page: its kind, the rest of the opening line, and its lines."""
 
     kind: str
     title: str
@@ -54,14 +54,14 @@ class Block:
 
 @dataclass
 class Command:
-    """A command, with the lines that it is expected to print."""
+    """A command with its expected output lines."""
 
     line: str
     expected: list[str] = field(default_factory=list)
 
 
 def run_page(page: str, folder: Path, pip: Pip = pip_command) -> str:
-    """Follow a page in the empty `folder`; return the page as it has to be.
+    """Run a page in the empty `folder`; return the page with its actual output.
 
     `pip` returns the command that stands for `pip` in an environment, by its folder of programs.
 
@@ -87,7 +87,7 @@ def run_page(page: str, folder: Path, pip: Pip = pip_command) -> str:
 
 
 def _parts(page: str) -> Iterator[str | Block]:
-    """Split a page into lines of prose, and blocks."""
+    """Split a page into lines of prose and fenced blocks."""
     lines = iter(page.split("\n"))
     for line in lines:
         if found := _FENCE.match(line):
@@ -125,7 +125,7 @@ def _commands(block: Block) -> list[Command]:
 
 
 def fits(expected: list[str], actual: list[str]) -> bool:
-    """Whether lines are as expected: "…" stands for any text, alone in a line for any lines."""
+    """Return whether lines match: "…" is any text, or any lines if it is alone on a line."""
     pattern = "".join(
         r"(?:.*\n)*?" if line == _ANYTHING else _line_pattern(line) + "\n" for line in expected
     )
@@ -137,7 +137,7 @@ def _line_pattern(line: str) -> str:
 
 
 def _edit(block: Block, directory: Path) -> None:
-    """Write a file, or change it as a diff without line numbers shows."""
+    """Write a file, or apply a diff without line numbers to it."""
     path = directory / block.title
     if block.kind != "diff":
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,7 @@ def _edit(block: Block, directory: Path) -> None:
 
 
 class Shell:
-    """A shell of a user's, command by command; its variables and its folder last."""
+    """A user's shell that runs single commands; its variables and current folder persist."""
 
     def __init__(self, folder: Path, stack: contextlib.ExitStack, pip: Pip) -> None:
         self.directory = folder / "work"
@@ -177,7 +177,7 @@ class Shell:
         self._state.write_text(f"cd {shlex.quote(str(self.directory))}\n")
 
     def run(self, line: str, expected_lines: int) -> list[str]:
-        """Run a command; return the lines that it printed, then its exit code unless that is 0."""
+        """Run a command; return its output lines, then the exit code unless it is 0."""
         line = line.replace(":PORT", f":{self._port}")
         if line.endswith(" &"):
             return self._start(line.removesuffix(" &"), expected_lines)
@@ -198,7 +198,7 @@ class Shell:
         return lines + ([f"[exit code {done.returncode}]"] if done.returncode else [])
 
     def _start(self, line: str, expected_lines: int) -> list[str]:
-        """Start a program that serves, and wait until it printed as many lines as are expected."""
+        """Start a server program, and wait until it has printed the expected number of lines."""
         script = f". {shlex.quote(str(self._state))}\nexec {line}"
         process = subprocess.Popen(
             ["bash", "-c", script],
@@ -216,7 +216,7 @@ class Shell:
         return lines
 
     def _settled(self, line: str) -> str:
-        """Replace what differs from run to run; remember the port that was announced last."""
+        """Replace what differs between runs, and remember the last announced port."""
         line = line.replace(f"{self.directory}/", "").replace(str(self.directory), ".")
         if (found := _ADDRESS.search(line)) is not None:
             self._port = found[2]
@@ -230,7 +230,7 @@ def _stop(process: subprocess.Popen[str]) -> None:
 
 
 def _make_programs(folder: Path, pip: list[str]) -> Path:
-    """Write the programs that a journey finds installed: pip, and programs of other projects."""
+    """Write the programs that a journey expects: pip, and programs of other projects."""
     folder.mkdir()
     commands = {name: [str(runs), *arguments] for name, (runs, arguments) in _OTHERS.items()}
     for name, command in {"pip": pip, **commands}.items():
@@ -241,7 +241,7 @@ def _make_programs(folder: Path, pip: list[str]) -> Path:
 
 
 def journeys() -> list[Path]:
-    """List the pages, in order."""
+    """Return the pages, in order."""
     return sorted(_HERE.glob("[0-9]*.md"))
 
 

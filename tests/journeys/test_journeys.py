@@ -1,4 +1,4 @@
-"""What a user does in the first hour, command by command, with the output that the user sees."""
+"""Tests of the first hour of a user, command by command, with the output that the user sees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bookshop with a manifest of the test's own, generated and called in this process."""
+"""The bookshop with a test's own manifest, generated and called in this process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEAD = "server: {name: bookshop}\nsources: [{document: openapi.yaml}]\nmodels: f
 
 
 class Shop:
-    """A project whose manifest is written anew, and its server before a mock of the API."""
+    """A project whose manifest tests replace, and its server with a mock API."""
 
     package = "bookshop_mcp"
     base_url = "https://shop.example"
@@ -39,7 +39,7 @@ class Shop:
         self.replies: list[dict[str, Any]] = []  # of the API, in turn, as cases have them
 
     def generate(self, manifest: str, *more: str, head: str = HEAD) -> int:
-        """Write the manifest and run the command; give its exit code."""
+        """Write the manifest and run `mcpgen generate`; return its exit code."""
         (self.folder / "mcpgen.yaml").write_text(head + manifest)
         return run(["generate", str(self.folder), *more])
 
@@ -54,7 +54,7 @@ class Shop:
         revision: str = LEGACY,
         answers: Mapping[str, Answer] | None = None,
     ) -> tuple[Sequence[Any], MockUpstream, Sequence[Any]]:
-        """Send these requests; give the results, what the API was sent, all that was received."""
+        """Send requests; return the results, the mock API, and all messages to the client."""
         found = find_package(self.folder)
         mock = MockUpstream(found.upstream(), base_url=self.base_url)
 
@@ -83,7 +83,7 @@ class Shop:
         return result, mock.requests
 
     def run_suite(self) -> str:
-        """Run the generated tests of the project; give what pytest says, "" where all is well."""
+        """Run the generated tests of the project; return pytest's output, or "" if they pass."""
         command = [
             sys.executable,
             "-m",

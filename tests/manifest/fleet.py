@@ -111,7 +111,7 @@ class Fleet:
         return asyncio.run(asyncio.wait_for(converse(), 60)), mock.requests
 
     def run(self, *command: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        """Run a command of Python in the project."""
+        """Run a Python command in the project."""
         return subprocess.run(
             [sys.executable, "-m", *command],
             cwd=self.folder,

@@ -1,4 +1,4 @@
-"""`authorization` of mcpgen.yaml: which tools need which scopes of their callers."""
+"""Tests of `authorization` in mcpgen.yaml: which scopes tools require of their callers."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_an_entry_without_effect_is_an_error(
 
 
 def find_missing(package: ServerPackage, method: str, **params: Any) -> list[str]:
-    """The scopes that a message of a caller without any would need."""
+    """Return the scopes that a message lacks if its caller has none."""
     environ = {"BOOKSHOP_AUTH_ISSUER": Issuer().identifier.replace(":0", ":9")}
     authorization = make_authorization(package.contract, environ, declared=package.declared)
     assert authorization is not None
@@ -109,7 +109,7 @@ def test_resources_that_operations_return_need_their_scopes(shop: Shop) -> None:
 
 
 def test_a_tool_that_another_one_calls_needs_its_scopes_too(shop: Shop) -> None:
-    """Code in `handlers/` may call any tool; the transport knows only the one it was asked for."""
+    """The transport checks the called tool only, but code in `handlers/` may call any tool."""
     assert shop.generate(MANIFEST) == 0
     registry = ServerPackage.load("bookshop_mcp").load_hot(
         {"BOOKSHOP_BASE_URL": "http://127.0.0.1:9", "BOOKSHOP_BEARER_AUTH_TOKEN": "t"}

@@ -1,4 +1,4 @@
-"""Credentials that a document hides, from `mcpgen new` to the requests that arrive."""
+"""Tests of credentials hidden in a document, from `mcpgen new` to the requests that arrive."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def document(
     body: Mapping[str, Any] | None = None,
     **root: Any,
 ) -> dict[str, Any]:
-    """A document of four operations that have the same parameters and body."""
+    """Return a document of four operations with the same parameters and body."""
     operation: dict[str, Any] = {"responses": responses}
     if parameters:
         operation["parameters"] = list(parameters)
@@ -75,7 +75,7 @@ def document(
 
 
 class Zoo:
-    """A project that `mcpgen new` made from a document."""
+    """A project that `mcpgen new` made of a document."""
 
     def __init__(self, folder: Path) -> None:
         self.source = folder / "zoo.json"
@@ -114,7 +114,7 @@ class Zoo:
     def call(
         self, tool: str, arguments: Mapping[str, Any], environ: Mapping[str, str]
     ) -> tuple[Any, list[RecordedRequest]]:
-        """Call a tool of the server over stdio; return the result and what arrived."""
+        """Call a tool of the server over stdio; return the result and the requests that arrived."""
 
         async def serve() -> tuple[Any, list[RecordedRequest]]:
             package = find_package(self.project)
@@ -134,7 +134,7 @@ class Zoo:
         return asyncio.run(asyncio.wait_for(serve(), 60))
 
     def run_suite(self) -> str:
-        """Run the generated tests; return what pytest prints if one fails."""
+        """Run the generated tests; return pytest's output if one fails."""
         found = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "tests/generated", "-p", "no:cacheprovider"],
             cwd=self.project,
@@ -146,7 +146,7 @@ class Zoo:
         return "" if found.returncode == 0 else found.stdout
 
     def generate(self, monkeypatch: pytest.MonkeyPatch, *more: str) -> int:
-        """Run `mcpgen generate` without what it remembers of earlier runs."""
+        """Run `mcpgen generate` without the cache of earlier runs."""
         monkeypatch.setenv("XDG_CACHE_HOME", str(self.cache))
         return run(["generate", str(self.project), *more])
 

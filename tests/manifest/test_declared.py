@@ -1,4 +1,4 @@
-"""Resources and prompts of the manifest, and operations that are exposed as such."""
+"""Tests of resources and prompts of the manifest, and of operations exposed as such."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def served(shop: Shop) -> Shop:
 
 
 def without_skills(listed: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the resources that are not those of skills."""
+    """Return the resources that do not belong to skills."""
     return [it for it in listed["resources"] if not it["uri"].startswith("skill://")]
 
 

@@ -1,4 +1,4 @@
-"""The commented entries of a new manifest: valid, and of the document at hand."""
+"""Tests of the commented entries in a new manifest: they are valid and fit the document."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def new_project(source: Any, folder: Path, *options: str) -> Path:
 
 
 def uncommented(text: str) -> tuple[str, list[int]]:
-    """Return a manifest with all entries active, and the numbers of their lines."""
+    """Return a manifest with all entries uncommented, and their line numbers."""
     lines = text.splitlines()
     numbers = [number for number, line in enumerate(lines) if _ENTRY.match(line)]
     for number in numbers:

@@ -1,4 +1,4 @@
-"""Default headers of the manifest, up to the requests sent."""
+"""Tests of default headers in the manifest, down to the requests sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations that begin a job of the API, or wait for a state, as tasks; no code is written."""
+"""Tests of operations that start or await a job of the API, as tasks without handwritten code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.task_scene import BOUND_SECONDS, TaskProcess, text_of
 
 
 class Api:
-    """The API, with reports that are finished after some requests."""
+    """An API whose reports are finished after some requests."""
 
     def __init__(self, *, requests_until_done: int = 3) -> None:
         self.states: dict[str, int] = {}
@@ -61,7 +61,7 @@ class Api:
 
 
 class Project:
-    """The project, whose manifest is written anew, and processes of its server."""
+    """A project whose manifest tests replace, and processes of its server."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

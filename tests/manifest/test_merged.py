@@ -1,4 +1,4 @@
-"""`merged` of mcpgen.yaml: one tool of several operations, down to the requests of its calls."""
+"""Tests of `merged` in mcpgen.yaml: one tool of several operations, down to the requests sent."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ merged:
 
 
 class Forge(Shop):
-    """A project of `forge.yaml`, and its server before a mock of the API."""
+    """A project of `forge.yaml`, and its server with a mock API."""
 
     package = "forge_mcp"
     base_url = "https://forge.example/v1"
@@ -71,7 +71,7 @@ def forge(made_forge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def describe(requests: Sequence[Any]) -> list[tuple[str, str, Any, bytes]]:
-    """Return what an API distinguishes of requests."""
+    """Return the parts of requests that an API can distinguish."""
     return [(it.method, it.url, sorted(it.headers), it.body) for it in requests]
 
 

@@ -1,4 +1,4 @@
-"""Entries of `operations:` from the command to the requests that are sent."""
+"""Tests of entries in `operations:`, from the command to the requests that are sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After a document changed: every entry of the manifest is in force, or named as lost."""
+"""Tests that after a document change each manifest entry applies or is reported as unused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters that the manifest takes from settings of the server, up to the requests sent."""
+"""Tests of parameters taken from settings of the server, down to the requests sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second document in a package: added, pulled, renamed and removed beside the first one."""
+"""Tests of a second document in a package: added, pulled, renamed and removed."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ select: []
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A package of the first document with an override, beside both documents."""
+    """Make a package of the first document with an override, next to both documents."""
     folder = tmp_path_factory.mktemp("sources")
     (folder / ".git").mkdir()  # holds the package and the documents together
     (folder / "iban.json").write_text(json.dumps(IBAN))
@@ -404,7 +404,7 @@ def test_pull_never_replaces_a_document_by_another_one(
 def test_pull_skips_an_origin_that_a_version_1_lock_recorded_wrongly(
     folder: Path, said: Callable[[], str]
 ) -> None:
-    """A lock of version 1 gave a document listed by hand the origin of the first one."""
+    """A version 1 lock gave a document listed by hand the origin of the first document."""
     project = folder / "iban-mcp"
     shutil.copy(folder / "rail.yaml", project)
     list_by_hand(project, *BOTH_NAMED)
@@ -417,7 +417,7 @@ def test_pull_skips_an_origin_that_a_version_1_lock_recorded_wrongly(
 
 
 def write_version_1(project: Path, origins: dict[str, str]) -> None:
-    """Rewrite the lock in the layout of version 1, with the operation keys that it had then."""
+    """Rewrite the lock in the layout of version 1, with the operation keys of that version."""
     lock = locked(project)
     documents = lock.pop("documents")
     old = [
@@ -444,7 +444,7 @@ def section(value: Any) -> str:
 
 @pytest.fixture
 def two(folder: Path) -> Path:
-    """A package of two named documents, as `new` makes it of a manifest."""
+    """Make a package of two named documents, with `new` from a manifest."""
     (folder / "two.yaml").write_text(
         "server: {name: two}\n"
         "sources:\n"
@@ -519,7 +519,7 @@ def test_a_source_name_that_causes_a_name_collision_is_rejected(
 
 
 def test_the_credentials_of_two_sources_never_share_a_setting(folder: Path) -> None:
-    """`rail_api_key` of the first document has the setting that the second one's `ApiKey` wants."""
+    """The setting of `rail_api_key` has the name that `ApiKey` of `rail.yaml` would get."""
     document = json.loads(json.dumps(IBAN).replace("ApiKey", "rail_api_key"))
     (folder / "bank.json").write_text(json.dumps(document))
     assert run(["new", "bank.json", "bank-mcp", "--name", "iban", "--defaults", "-q"]) == 0
@@ -560,7 +560,7 @@ def test_duplicated_setting_prefixes_from_version_1_are_kept(folder: Path) -> No
 
 
 def test_two_branches_that_add_a_source_each_keep_all_names(folder: Path) -> None:
-    """The lock of the merge has a conflict, of which both sides count."""
+    """The merged lock has a conflict; names of both sides must be kept."""
     project = folder / "iban-mcp"
     (folder / "ferry.yaml").write_text(RAIL.replace("Rail", "Ferry").replace("rail.", "ferry."))
     other = shutil.copytree(project, folder / "other-mcp")
@@ -609,7 +609,7 @@ def test_pull_asks_in_a_terminal_before_accepting_a_different_api(
 
 
 def test_colliding_call_types_of_two_sources_keep_their_names(folder: Path) -> None:
-    """`GET /rail/trips` of the one and `GET /trips` of the source `rail` want the same name."""
+    """`GET /rail/trips` of one source and `GET /trips` of the source `rail` get one type name."""
     (folder / "bank.json").write_text(json.dumps(IBAN).replace("/trips", "/rail/trips"))
     assert run(["new", "bank.json", "bank-mcp", "--name", "iban", "--defaults", "-q"]) == 0
     project = folder / "bank-mcp"
@@ -627,7 +627,7 @@ def test_colliding_call_types_of_two_sources_keep_their_names(folder: Path) -> N
 def test_a_secret_setting_is_not_shared_with_an_added_source(
     folder: Path, said: Callable[[], str]
 ) -> None:
-    """The first document's `token` comes from a setting; the second one has a `token` as well."""
+    """The `token` of the first document comes from a setting; the second one also has a `token`."""
     token = "{name: token, in: query, required: true, schema: {type: string}}"
     taking = RAIL.replace("tags: [trips]", f"tags: [trips]\n      parameters: [{token}]")
     (folder / "ferry.yaml").write_text(taking.replace("Rail", "Ferry").replace("rail.", "ferry."))

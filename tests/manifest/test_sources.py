@@ -1,4 +1,4 @@
-"""Servers of several documents and of none, from the command to the requests that arrive."""
+"""Tests of servers of several documents and of none, from the command to the requests sent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def called(
     project: Path, calls: Mapping[str, dict[str, Any]], environment: Mapping[str, str] | None = None
 ) -> list[RecordedRequest]:
-    """Call tools of the server over stdio; give the requests that arrived at the mock."""
+    """Call tools of the server over stdio; return the requests that arrived at the mock."""
 
     async def serve() -> list[RecordedRequest]:
         package = find_package(project)

@@ -1,4 +1,4 @@
-"""Actions of an Arazzo document, and `retry`: from the file to the requests that the shop gets."""
+"""Tests of actions and `retry` in an Arazzo document, down to the requests that the shop gets."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ BOOK, STOCK = "GET /books/{isbn}", "GET /inventory/{isbn}"
 
 
 def book(**members: Any) -> dict[str, Any]:
-    """Give the answer that a book is."""
+    """Return the API response for a book."""
     return {"status": 200, "body": {"isbn": ISBN, "title": "Sea & Salt", **members}}
 
 
@@ -191,5 +191,5 @@ def test_an_unconditional_retry_of_a_non_idempotent_operation_is_rejected(
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
-    """Give what stands in the generated files."""
+    """Return the content of the generated files."""
     return {path: path.read_bytes() for path in (folder / "src").rglob("*") if path.is_file()}

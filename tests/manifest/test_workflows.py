@@ -1,4 +1,4 @@
-"""A workflow of three steps over bookshop: from the manifest to the requests that the shop gets."""
+"""Tests of a workflow of three steps over bookshop, from the manifest to the requests sent."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ OTHER_CART = "00000000-77aa-4d0f-9be1-5b0c6a1e2f33"
 
 
 def shop(folder: Path, manifest: str) -> Path:
-    """Make the server as its owner would, with something more in its manifest."""
+    """Make the server as its owner would, with additions to its manifest."""
     project = folder / "bookshop-mcp"
     assert run(["new", str(BOOKSHOP), str(project), "--name", "bookshop", "--defaults", "-q"]) == 0
     with (project / "mcpgen.yaml").open("a") as file:
@@ -113,7 +113,7 @@ def shop(folder: Path, manifest: str) -> Path:
 
 @pytest.fixture(scope="module", params=["manifest", "arazzo"])
 def project(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The server with the workflow, written in one of the two ways."""
+    """Make the server with the workflow, written in the manifest or in Arazzo."""
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "manifest":
         made = shop(folder, IN_THE_MANIFEST)
@@ -125,7 +125,7 @@ def project(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 class Talk:
-    """Calls of the server over stdio, and what its API was sent."""
+    """Calls of the server over stdio, and the requests that its API received."""
 
     def __init__(self, project: Path) -> None:
         self.package = find_package(project)
@@ -243,7 +243,7 @@ def test_a_workflow_is_overridden_by_its_key(project: Path) -> None:
 
 @contextmanager
 def overridden(project: Path, source: str) -> Iterator[None]:
-    """Write a module of `handlers/`, for as long as this lasts."""
+    """Write a module of `handlers/`, and remove it at the end of the block."""
     module = project / "src/bookshop_mcp/handlers/shopping.py"
     module.write_text(f"from mcpgen.runtime import override\n\n\n{source}")
     try:

@@ -1,4 +1,4 @@
-"""Faults that people would make, written by reading the generated code: the tests notice them."""
+"""Tests that the generated tests detect faults written by hand into generated code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Projects that tests may change: copies of one that was made once."""
+"""Projects that tests may change: copies of a project that is made once."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def made_once(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
 
 @pytest.fixture
 def project(made_once: Path, tmp_path: Path) -> Path:
-    """A project as `new` makes it."""
+    """Make a project with `new`."""
     return shutil.copytree(made_once, tmp_path / "project")

@@ -1,4 +1,4 @@
-"""`override`, `eject` and `pull`, killed at each step; started by `test_killed_runs.py`.
+"""Kill `override`, `eject` and `pull` at each step; started by `test_killed_runs.py`.
 
 python -m tests.regeneration.killed_commands PROJECT WORK CACHE COMMAND
 """
@@ -33,7 +33,7 @@ def take_over(target: Path, cache: Path, *, replaces: bool = False) -> int:
 
 
 def pull(target: Path, cache: Path) -> int:
-    """Pull over an edit of the document; after a cut run, once `generate` has finished that."""
+    """Pull an edited document; if a run was interrupted, complete it with `generate` first."""
     source = target.with_name("newer.yaml")
     source.write_text(projects.CHANGED_DOCUMENT)
     options = GenerateOptions(external_validator=False, cache=cache, force=True)
@@ -52,7 +52,7 @@ COMMANDS: dict[str, Command] = {
 
 
 def prepare(project: Path, name: str) -> None:
-    """Put what a user wrote where the command writes."""
+    """Write the user's text into the files that the command changes."""
     (project / MODULE).write_text(MINE)
     if name == "pull":
         with (project / "openapi.yaml").open("a") as document:
@@ -92,7 +92,7 @@ def main(original: Path, work: Path, cache: Path, name: str) -> None:
 
 
 def finished(project: Path, cache: Path) -> dict[str, bytes]:
-    """Give what the next `generate` makes of a project, as a copy."""
+    """Return the files of a copy of a project after the next `generate`."""
     copy = shutil.copytree(project, project.with_name("finished"))
     assert projects.generate(copy, cache).outcome == "done"
     tree = projects.tree(copy)

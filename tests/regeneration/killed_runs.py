@@ -1,4 +1,4 @@
-"""Runs of `generate` that are killed, in processes of their own; started by `test_killed_runs.py`.
+"""Kill runs of `generate` in separate processes; started by `test_killed_runs.py`.
 
     python -m tests.regeneration.killed_runs PROJECT WORK CACHE KILLS
 
@@ -58,12 +58,12 @@ def main(original: Path, work: Path, cache: Path, kills: int) -> None:
 
 
 def exit_code(report: Report) -> int:
-    """Return what the command line would exit with."""
+    """Return the exit code of the command line for a report."""
     return EXIT_CODES[report.outcome]
 
 
 def in_a_child(run: Callable[[], int], kill_after: float | None = None) -> int:
-    """Run in a forked process and give its exit code; a signal's number is negative."""
+    """Run in a forked process and return its exit code, negative for a signal."""
     process = os.fork()
     if process == 0:
         code = 70
@@ -78,7 +78,7 @@ def in_a_child(run: Callable[[], int], kill_after: float | None = None) -> int:
 
 
 def before_each_change(act: Callable[[], None]) -> None:
-    """Have `act` called before whatever changes the disk; `open` for reading does not count."""
+    """Call `act` before each system call that changes the disk, except `open` for reading."""
     open_file = os.open
     for name in CHANGES_THE_DISK:
         real = getattr(os, name)
@@ -107,7 +107,7 @@ def count_changes(target: Path, cache: Path) -> int:
 
 
 def killed_at(step: int, run: Callable[[], int]) -> int:
-    """Run, and kill this process before the change of that number."""
+    """Run, and kill this process before the change with this number."""
     left = step
 
     def kill() -> None:
@@ -121,7 +121,7 @@ def killed_at(step: int, run: Callable[[], int]) -> int:
 
 
 def restart(target: Path, cache: Path, wanted: dict[str, bytes]) -> bool:
-    """Look at what a killed run left, run again, look again; say whether files had changed."""
+    """Check a killed project, generate it, check it again; return whether it was interrupted."""
     projects.assert_edits_are_there(target)
     is_cut = (target / ".mcpgen/journal.json").exists()
     assert (check(target).outcome == "interrupted") == is_cut

@@ -1,4 +1,4 @@
-"""A small API as it changes, projects made of it, and what a user does to them."""
+"""A small API and its changes, projects made of it, and edits of their users."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is missi
 
 
 def git(folder: Path, *arguments: str, code: int = 0) -> str:
-    """Run git, with none of the user's settings; give what it prints."""
+    """Run git without the user's settings; return its output."""
     settings = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "gc.auto=0"]
     done = subprocess.run(
         ["git", *settings, *arguments],
@@ -80,7 +80,7 @@ def git(folder: Path, *arguments: str, code: int = 0) -> str:
 
 
 def silent(_: str) -> None:
-    """Hear no progress."""
+    """Ignore progress."""
 
 
 def new(target: Path, cache: Path, document: str = DOCUMENT) -> Path:
@@ -94,25 +94,25 @@ def new(target: Path, cache: Path, document: str = DOCUMENT) -> Path:
 
 
 def generate(target: Path, cache: Path, **asked: bool) -> Report:
-    """Bring a project up to date."""
+    """Run `generate` on a project."""
     options = GenerateOptions(external_validator=False, cache=cache, **asked)
     return generate_package(target, options, silent)
 
 
 def codes(report: Report | CheckReport) -> list[str]:
-    """Say what a run told of."""
+    """Return the rules of the problems in a report."""
     return [problem.code for problem in report.problems]
 
 
 def replace(path: Path, old: str, new_text: str) -> None:
-    """Edit a file as a person would: it has what is replaced."""
+    """Replace text in a file, which must contain it."""
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new_text))
 
 
 def edit(project: Path) -> None:
-    """Do to a project what its users may: edit, delete and add."""
+    """Edit a project as its users may: change, delete and add files."""
     replace(project / "README.md", "## Run it\n", "## Run it\n\nMine: ask Ada first.\n")
     replace(project / "pyproject.toml", ',<0.7"]', ',<0.7", "httpx>=0.28"]  # mine')
     (project / HANDLERS).write_text("# mine\n")
@@ -124,7 +124,7 @@ def edit(project: Path) -> None:
 
 
 def assert_edits_are_there(project: Path) -> None:
-    """Look for everything that `edit` did."""
+    """Check that everything that `edit` did is still there."""
     assert "Mine: ask Ada first.\n" in (project / "README.md").read_text()
     assert '"httpx>=0.28"]  # mine' in (project / "pyproject.toml").read_text()
     for path in (HANDLERS, *FOREIGN):
@@ -134,7 +134,7 @@ def assert_edits_are_there(project: Path) -> None:
 
 
 def tree(project: Path) -> dict[str, bytes]:
-    """Give every file of a project, but git's and the copies that a run kept of others."""
+    """Return every file of a project, except git's and the copies in `.mcpgen/rescued`."""
     return {
         relative: path.read_bytes()
         for path in sorted(project.rglob("*"))
@@ -147,7 +147,7 @@ def tree(project: Path) -> dict[str, bytes]:
 
 
 def tree_hash(project: Path) -> str:
-    """Hash a project's paths and bytes."""
+    """Return the hash of a project's paths and bytes."""
     digest = hashlib.sha256()
     for path, content in tree(project).items():
         digest.update(f"{path}\0{len(content)}\0".encode() + content)
@@ -155,5 +155,5 @@ def tree_hash(project: Path) -> str:
 
 
 def times(project: Path) -> dict[Path, int]:
-    """Give when each file was last written."""
+    """Return the modification time of each file."""
     return {path: path.stat().st_mtime_ns for path in project.rglob("*") if path.is_file()}

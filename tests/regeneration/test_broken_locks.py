@@ -1,4 +1,4 @@
-"""A lock file in conflict, deleted or too new: one message each, and nothing is lost."""
+"""Tests of a lock file in conflict, deleted or too new: one message each, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HAND_EDITED = f"{projects.GENERATED}/tools/pets.py"
 
 
 def in_conflict(lock: str) -> str:
-    """Give the lock as a merge leaves it, whose other side has other hashes."""
+    """Return the lock with the conflict markers of a merge, whose other side has other hashes."""
     other = re.sub(r'"sha256": "[0-9a-f]{4}', '"sha256": "0000', lock)
     return f"<<<<<<< HEAD\n{lock}=======\n{other}>>>>>>> theirs\n"
 
@@ -68,7 +68,7 @@ def test_a_lock_with_merge_conflicts_keeps_the_tool_names(project: Path, cache: 
 
 
 def test_a_deleted_lock_keeps_the_tool_names(project: Path, cache: Path) -> None:
-    """They stand in the surface, too."""
+    """The tool names are also in the surface."""
     projects.replace(project / "openapi.yaml", "getPet", "fetchThePet")
     (project / "mcpgen.lock").unlink()
     report = projects.generate(project, cache)

@@ -1,4 +1,4 @@
-"""Each change of a document appears with its level in the changelog.
+"""Tests that each change of a document appears with its level in the changelog.
 
 tests/unit/changelog/test_compare.py tests the rules one by one.
 """

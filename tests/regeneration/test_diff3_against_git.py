@@ -1,4 +1,4 @@
-"""Random merges of lines have the result of `git merge-file` wherever git finds no conflict."""
+"""Tests that random merges equal those of `git merge-file` wherever git finds no conflict."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ done
 
 
 def make_case(seed: int) -> dict[str, list[str]]:
-    """Give a base and two edits of it; of lines that mostly repeat, or hardly ever."""
+    """Return a base text and two edits of it, with many or few repeated lines."""
     choose = random.Random(seed)
     lines = [f"line {number}" for number in range(choose.choice([2, 3, 5, 10, 40, 200]))]
     base = [choose.choice(lines) for _ in range(choose.randint(0, 24))]

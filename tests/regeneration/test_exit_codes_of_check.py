@@ -1,4 +1,4 @@
-"""`check` reports the state of a project by its exit code and writes nothing."""
+"""Tests that `check` reports the state of a project by its exit code and writes nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.regeneration import projects
 
 
 def nothing(project: Path) -> None:
-    """Leave it fresh."""
+    """Leave the project unchanged."""
 
 
 def the_users_edits(project: Path) -> None:

@@ -1,4 +1,4 @@
-"""A file that mcpgen did not write is never deleted or changed."""
+"""Tests that files that mcpgen did not write are never deleted or changed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = ("orders.md", "a b.txt", "x.py.bak", ".hidden", "__main__.txt", "ünïco
 
 
 def strew(project: Path, choose: random.Random) -> dict[Path, bytes]:
-    """Put files where a project may have them, or should not."""
+    """Write files into folders where users may have some, and into generated folders."""
     files: dict[Path, bytes] = {}
     for _ in range(20):
         path = project / choose.choice(FOLDERS) / choose.choice(NAMES)

@@ -1,4 +1,4 @@
-"""A run that is killed at any step loses nothing, and the next run completes it."""
+"""Tests that a run killed at any step loses nothing, and that the next run completes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="forks")
 
 
 def run_module(name: str, project: Path, tmp_path: Path, cache: Path, argument: str) -> str:
-    """Run a module that forks, which a process with threads must not; give what it prints."""
+    """Run a module that forks in a process without threads; return its output."""
     work = tmp_path / "work"
     work.mkdir()
     command = [sys.executable, "-m", f"tests.regeneration.{name}"]

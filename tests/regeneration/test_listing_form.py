@@ -1,4 +1,4 @@
-"""The form of a listing is published: it stays until the owner of the server changes it."""
+"""Tests that the form of a published listing stays until the owner of the server changes it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Shop:
         return found
 
     def forget_form(self) -> None:
-        """Write the lock of a version that recorded no form."""
+        """Write the lock of an earlier version, which recorded no form."""
         lock = {key: value for key, value in self.lock.items() if key != "listing"}
         (self.folder / LOCK_FILE).write_text(json.dumps(lock))
 

@@ -1,4 +1,4 @@
-"""Changes of an overridden operation that need no action: the override stays, `check` is silent.
+"""Tests of changes of overridden operations that need no action: `check` reports nothing.
 
 tests/unit/pipeline/project/test_overrides.py tests the changes that need one (see README.md).
 """
@@ -48,7 +48,7 @@ def test_reordered_operations_change_no_generated_file(overridden: Path, cache: 
 
 
 def test_a_newer_generator_does_not_conflict_with_overrides(overridden: Path, cache: Path) -> None:
-    """The override wraps what is generated, so that the new function is in effect."""
+    """The override wraps the generated function, so the new one is used."""
     newer = (overridden / PETS).read_text()
     an_older_mcpgen_wrote(overridden, PETS, newer.replace("return await", "return  await"))
     handlers = (overridden / HANDLERS).read_bytes()

@@ -1,4 +1,4 @@
-"""Commands on unchanged servers import no generator and read few files, so that they are quick.
+"""Tests that commands on unchanged servers import no generator modules and read few files.
 
 Times depend on the machine (tests/benchmarks/workspace.py measures them); imports and reads do not.
 """
@@ -33,7 +33,7 @@ print(json.dumps([code, sorted(sys.modules), read]))
 
 
 def watched(folder: Path, cache: Path, *words: str) -> tuple[int, set[str], list[str]]:
-    """Run mcpgen in a process of its own; give its exit code, what it imported and what it read."""
+    """Run mcpgen in a process; return its exit code, imported modules and files read."""
     done = subprocess.run(
         [sys.executable, "-c", WATCHED, *words],
         cwd=folder,
@@ -69,7 +69,7 @@ def workspace(made_once: Path, tmp_path: Path) -> Path:
 def test_unaffected_servers_are_hashed_without_being_parsed(
     workspace: Path, tmp_path: Path
 ) -> None:
-    """Their documents are bytes then: what reads OpenAPI, or makes files, is not even imported."""
+    """Documents are only hashed, so modules that read OpenAPI or make files are not imported."""
     words = ("ws", "check", "--affected")
     assert watched(workspace, tmp_path / "cache", *words)[0] == 0
     code, modules, read = watched(workspace, tmp_path / "cache", *words)

@@ -1,4 +1,4 @@
-"""README.md lists every module of this folder, and each test that it names exists."""
+"""Tests that README.md lists every module of this folder, and that the tests it names exist."""
 
 from __future__ import annotations
 

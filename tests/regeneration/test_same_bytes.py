@@ -1,4 +1,4 @@
-"""One document yields the same bytes in every environment, folder, key order and Python version.
+"""Tests that a document yields the same bytes in every environment, folder, order and Python.
 
 Each run is a separate process with an empty cache.
 """
@@ -49,7 +49,7 @@ def make(
     python: str = sys.executable,
     **environment: str,
 ) -> Path:
-    """Run mcpgen in `folder`, with an environment that has nothing but what a process needs."""
+    """Run mcpgen in `folder`, with a minimal environment."""
     done = subprocess.run(
         [python, "-m", "mcpgen", *command, "--ci"],
         cwd=folder,

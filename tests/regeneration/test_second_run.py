@@ -1,4 +1,4 @@
-"""A second `generate` writes nothing, for our documents, real ones and random ones.
+"""Tests that a second `generate` writes nothing, for our, real and random documents.
 
 The cache that marks the project as current is cleared first, so that everything is generated and
 compared again.
@@ -31,7 +31,7 @@ REAL = (
 
 
 def assert_a_second_run_writes_nothing(source: Path, target: Path, cache: Path) -> bool:
-    """Make a project and generate it again; say whether the document was good for one."""
+    """Make a project and generate it again; return whether the document could be used."""
     options = Options(external_validator=False, cache=cache)
     if new(str(source), target, options, projects.silent).outcome != "done":
         return False
@@ -61,7 +61,7 @@ def test_a_second_run_on_a_real_document_writes_nothing(
 
 
 def test_a_second_run_with_an_unused_model_writes_nothing(tmp_path: Path, cache: Path) -> None:
-    """The handler returns `object` for a union, so the only class of the document is not used."""
+    """The handler returns `object` for a union, so the only class of the document is unused."""
     node = {"allOf": [{"enum": ["\u00e9"]}, {"type": "object", "properties": {"next": {}}}]}
     either = {"anyOf": [{"type": "string"}, {"$ref": "#/components/schemas/Node"}]}
     result = {"additionalProperties": either}

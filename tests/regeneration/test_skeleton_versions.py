@@ -1,4 +1,4 @@
-"""A project with the user's edits is updated from the first of three skeleton versions to the last.
+"""Tests of an edited project that is updated from the first of three skeletons to the last.
 
 The same holds without git, in a dirty tree, for an unpacked zip, and without the merge base, which
 is then rendered again from the skeletons that mcpgen ships.
@@ -22,7 +22,7 @@ CI = "name: ci\non: push\nsteps:\n  - lint\n  - build\n  - test\n"
 
 
 def ship(release: Path, version: int) -> Path:
-    """Write the templates of an mcpgen whose skeleton is the given version, as a wheel has them."""
+    """Write the templates of an mcpgen with this skeleton version, as in a wheel."""
     skeletons = [release / "skeleton"]
     skeletons += [release / "earlier_skeletons" / f"0.{earlier}" for earlier in range(1, version)]
     for number, skeleton in zip([version, *range(1, version)], skeletons, strict=True):
@@ -32,7 +32,7 @@ def ship(release: Path, version: int) -> Path:
 
 
 def change_skeleton(project: Path, version: int) -> None:
-    """Make a skeleton that has developed: files, sections and settings come, change and go."""
+    """Write a skeleton version: later ones add, change and remove files, sections and settings."""
     readme, pyproject = project / "README.md.jinja", project / "pyproject.toml.jinja"
     (project / "ci.yml.jinja").write_text(CI)
     (project / "OLD.md.jinja").write_text("old\n")
@@ -52,7 +52,7 @@ def change_skeleton(project: Path, version: int) -> None:
 
 @pytest.fixture
 def use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Install the mcpgen with the given version of the skeleton."""
+    """Return a function that activates the mcpgen with a given skeleton version."""
 
     def install(version: int) -> None:
         release = tmp_path / f"release-{version}"
@@ -65,7 +65,7 @@ def use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None
 
 @pytest.fixture
 def edited(use: Callable[[int], None], tmp_path: Path, cache: Path) -> Path:
-    """A project of the first version, as a user left it."""
+    """Make a project of the first version, with edits of a user."""
     use(1)
     project = projects.new(tmp_path / "server", cache)
     projects.edit(project)
@@ -74,7 +74,7 @@ def edited(use: Callable[[int], None], tmp_path: Path, cache: Path) -> Path:
 
 
 def assert_updated(project: Path) -> None:
-    """Look for what the third version brought, and for everything that the user did."""
+    """Check for the content of the third version, and for all edits of the user."""
     projects.assert_edits_are_there(project)  # a deleted Dockerfile, too, which the third changed
     readme = (project / "README.md").read_text()
     assert "## Change it\n\nNew in the second.\n" in readme
@@ -172,7 +172,7 @@ def test_without_lock_and_base_all_edits_and_deletions_are_kept(
 
 
 def test_every_skeleton_that_is_shipped_today_can_be_rendered(project: Path, cache: Path) -> None:
-    """Else a project whose base was lost could not be updated."""
+    """Otherwise a project that lost its merge base could not be updated."""
     projects.edit(base_lost(project))
     report = projects.generate(project, cache)
     assert report.outcome == "done"

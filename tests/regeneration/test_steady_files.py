@@ -1,4 +1,4 @@
-"""What a change leaves alone: files of other tags, the user's code, and names that it imports."""
+"""Tests of what changes leave alone: files of other tags, the user's code, imported names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One server from `mcpgen new` over the user's edits to eight changes of its API.
+"""Tests of one server from `mcpgen new` over the user's edits to eight changes of its API.
 
 Every step runs the command line in a git repository. `story/` has the diff of each step;
 `--update` rewrites it, to be reviewed like any other diff.
@@ -90,7 +90,7 @@ REORDERED = "".join((SCHEMAS, "paths:\n", NARROWED, ORDER, RENAMED, HEAD))
 
 
 class Step(NamedTuple):
-    """What the API becomes, and how much that matters to the clients of its tools."""
+    """A change of the API's document, and its level for the clients of its tools."""
 
     name: str
     document: str
@@ -187,7 +187,7 @@ def make_it_ones_own(project: Path) -> None:
 
 
 def users_text(project: Path) -> dict[str, str]:
-    """Give what the user wrote: whole files, and the lines of theirs in the merged ones."""
+    """Return the user's text: whole files, and the user's lines of merged files."""
     whole = [*sorted(HANDLERS.glob("*.py")), Path("tests/test_mine.py"), Path("mcpgen.yaml")]
     found = {path.as_posix(): (project / path).read_text() for path in whole}
     for name in ("README.md", "pyproject.toml"):
@@ -222,7 +222,7 @@ def commit(project: Path, message: str) -> None:
 
 
 def difference(project: Path) -> str:
-    """Show what is not committed, without hashes and evidence, which tell a reader nothing."""
+    """Return the diff of uncommitted changes, without hashes and evidence."""
     git(project, "add", "-A")
     but_evidence = (".", f":(exclude){EVIDENCE_FOLDER}")
     shown = git(project, "diff", "--cached", "--no-color", "--no-ext-diff", "-U1", *but_evidence)

@@ -1,4 +1,4 @@
-"""Branches that add different operations merge; one `generate` then yields the combined tree."""
+"""Tests of merged branches that add different operations: `generate` yields the combined tree."""
 
 from __future__ import annotations
 

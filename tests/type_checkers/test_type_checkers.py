@@ -1,4 +1,4 @@
-"""pyright and mypy accept generated code, with every kind of override and feature around it.
+"""Tests that pyright and mypy accept generated code with every kind of override and feature.
 
 One pyright process checks everything, since most of its time goes to what all servers import. The
 gallery is checked in strict mode: there an unknown type in the runtime's public API is an error in
@@ -40,7 +40,7 @@ TIMEOUT_SECONDS = 240
 
 @pytest.fixture(scope="module")
 def gallery(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A generated server with every kind of override and feature."""
+    """Make a generated server with every kind of override and feature."""
     project = tmp_path_factory.mktemp("gallery") / "gallery-mcp"
     document, handlers = HERE / "gallery" / "openapi.yaml", HERE / "gallery" / "handlers"
     assert run(["new", str(document), str(project), "--name", "gallery", "--defaults", "-q"]) == 0
@@ -57,7 +57,7 @@ def gallery(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pyright(
     folder: Path, sources: Mapping[Path, Path], strict: Iterable[Path]
 ) -> list[dict[str, Any]]:
-    """Check folders, each with the folder from which it imports its package."""
+    """Check folders with pyright, each with the folder from which it imports its package."""
     node = installed(NODE_MODULES / "node" / "bin" / "node", "peers")
     command = installed(NODE_MODULES / "pyright" / "index.js", "peers")
     settings = {

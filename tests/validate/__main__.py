@@ -1,4 +1,4 @@
-"""Run the whole self-test of the validator and print a table: every run of every server.
+"""Run the self-test of `mcpgen validate` on all servers, and print a table.
 
 `make validate-selftest`; arguments select runs by a part of their names.
 """
@@ -19,7 +19,7 @@ Check = Awaitable[tuple[Examined, list[str]]]
 
 
 async def report(name: str, check: Check, slots: asyncio.Semaphore, *, is_missed: bool) -> bool:
-    """Print the result of one run; return whether it is not as the table says."""
+    """Print the result of one run; return whether it differs from the table."""
     async with slots:
         began = time.monotonic()
         examined, problems = await check
@@ -32,7 +32,7 @@ async def report(name: str, check: Check, slots: asyncio.Semaphore, *, is_missed
 
 
 async def main(words: list[str]) -> int:
-    """Check the selected servers; return the number of runs that are not as the table says."""
+    """Check the selected servers; return the number of runs that differ from the table."""
     slots = asyncio.Semaphore(CONCURRENT)
     few = asyncio.Semaphore(2)  # an SDK takes a second to start
     runs = []

@@ -1,4 +1,4 @@
-"""Comparing what the validator reports about servers with what their tables say."""
+"""Compare the findings of the validator about servers with their tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONCURRENT = 12  # most of an examination is waiting
 
 
 def find_problems(row: Broken, transport: str, revision: str, examined: Examined) -> list[str]:
-    """Return what the validator should have reported otherwise about a broken server."""
+    """Return the differences between the findings about a broken server and its table."""
     expected = find_expected(row, transport, revision)
     problems = [f"missed: {rule}" for rule in sorted(expected - examined.findings.keys())]
     if examined.shown > row.max_score:
@@ -29,14 +29,14 @@ def find_problems(row: Broken, transport: str, revision: str, examined: Examined
 
 
 def find_expected(row: Broken, transport: str, revision: str) -> set[str]:
-    """Return the findings of a row that are possible for a revision and transport."""
+    """Return the findings of a row that can occur in a revision and transport."""
     known = read_requirements()
     found = {rule: known.find(rule) for rule in row.findings}
     return {rule for rule, it in found.items() if it is None or it.covers(revision, transport)}
 
 
 def find_false_findings(row: Correct, examined: Examined) -> list[str]:
-    """Return what the validator should have reported otherwise about a correct server."""
+    """Return the differences between the findings about a correct server and its table."""
     problems = [
         f"false: {rule}: {message}"
         for rule, message in sorted(examined.findings.items())

@@ -1,4 +1,4 @@
-"""Examining a server of these tests with the validator, over the transport that a run names."""
+"""Examine one of the test servers with the validator, over the transport of a run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FINDINGS = {Verdict.FAIL, Verdict.ERROR}
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """The findings of one revision and transport, with their messages, and the score."""
+    """The findings of one revision and transport, with their messages and the score."""
 
     validation: Validation
     findings: dict[str, str]
@@ -32,7 +32,7 @@ class Examined:
 
     @property
     def shown(self) -> int:
-        """The score from 0 to 100, 0 if the server could not be examined."""
+        """The score from 0 to 100; 0 if the server could not be examined."""
         return self.score.score if self.score is not None else 0
 
     def describe(self) -> str:
@@ -44,7 +44,7 @@ class Examined:
 
 @asynccontextmanager
 async def serve(module: str, server: type[Any], transport: str) -> AsyncIterator[Target]:
-    """Yield the target of a server; over HTTP, it runs in this process."""
+    """Yield the target of a server; with HTTP, it runs in this process."""
     if transport == "stdio":
         name = server.__qualname__
         yield Target(command=(sys.executable, "-I", "-S", str(RUN), module, name))

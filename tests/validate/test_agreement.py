@@ -1,4 +1,4 @@
-"""The validator and the official suite agree on everything-mcp; the tables of both are complete."""
+"""Tests that the validator and the official suite agree on everything-mcp, with complete tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The validator finds the fault of each broken server, and no other."""
+"""Tests that the validator finds the fault of each broken server and no other."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_every_broken_server_has_a_row() -> None:
 
 
 def is_complete(server: type) -> bool:
-    """Whether a class is a server with a fault, not a base of several or a loop."""
+    """Return whether a class is a server with a fault, and neither a base class nor a loop."""
     return hasattr(server, "revisions") and not (server.__doc__ or "").startswith(
         ("Base of", "The correct")
     )

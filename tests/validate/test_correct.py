@@ -1,4 +1,4 @@
-"""The validator has no false finding about a correct server.
+"""Tests that the validator reports no false finding about a correct server.
 
 `make validate-selftest` examines those on the Python SDKs too.
 """
@@ -49,11 +49,11 @@ TRUE_FINDINGS = {  # of unusual servers, which break a SHOULD
 
 
 class LongTools(unusual.LongTools, HttpServer):
-    """Over HTTP, a list of tools in many packets."""
+    """A server over HTTP whose list of tools takes many packets."""
 
 
 class UnknownNotificationsRefused(HttpServer):
-    """Refuses to accept notifications that it does not know, alone and in batches."""
+    """A server that rejects unknown notifications, alone and in batches."""
 
     async def post_legacy(self, request: Any, connection: Any, message: Any) -> Any:
         sent = message if isinstance(message, list) else [message]
@@ -63,13 +63,13 @@ class UnknownNotificationsRefused(HttpServer):
 
 
 class EventStreams(HttpServer):
-    """Answers every request of a session with an event stream."""
+    """A server that answers every request of a session with an event stream."""
 
     prefers_events = True
 
 
 class RefusesOriginsAsErrors(HttpServer):
-    """Refuses pages of other sites with an error of a code that is older than the ranges of MCP."""
+    """A server that rejects pages of other sites with an error code from before MCP's ranges."""
 
     def check_origin(self, request: Request) -> Reply | None:
         refused = super().check_origin(request) is not None
@@ -78,7 +78,7 @@ class RefusesOriginsAsErrors(HttpServer):
 
 
 class PolledStreams(HttpServer):
-    """Closes the connection of each slow call; the stream that resumes it stays open."""
+    """A server that closes the connection of each slow call; the resumed stream stays open."""
 
     async def send_events(
         self,
@@ -113,7 +113,7 @@ def test_the_time_of_the_start_is_not_counted_as_that_of_the_exit(
 
 
 class AsksOnGetStream(HttpServer):
-    """Sends its requests on the stream that the client opens with GET."""
+    """A server that sends its requests on the stream that the client opens with GET."""
 
     def route(self, message: Any, stream: Any, session: Any) -> None:
         streams = session.listening[-1:] if isinstance(message, Ask) else [stream]
@@ -175,7 +175,7 @@ def check_stdio(rows: list[tuple[Correct, str]]) -> dict[str, list[str]]:
 
 
 def make_row(name: str, revision: str) -> Correct:
-    """Return the row of an unusual server, which has no finding unless one is known."""
+    """Return the row of an unusual server, which has no finding unless some are given."""
     findings = TRUE_FINDINGS.get(name, {})
     return Correct(name, command_of(name), (revision,), 90 if findings else 100, findings)
 

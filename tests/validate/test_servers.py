@@ -1,4 +1,4 @@
-"""The correct base servers of these tests send only what the schemas of each revision allow."""
+"""Tests that the correct base servers send only what the schemas of each revision allow."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def connect(transport: str, revision: str) -> AsyncIterator[Client]:
 
 
 async def request(client: Client, method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Request something and check the result against the schema."""
+    """Send a request and check the result against the schema."""
     result = await client.request(method, params)
     check_frame(client.revision, {"jsonrpc": "2.0", "id": 1, "result": result}, method)
     return result

@@ -1,4 +1,4 @@
-"""The list of third-party servers is complete enough, and pins exact versions."""
+"""Tests that the list of third-party servers is complete enough and pins exact versions."""
 
 from __future__ import annotations
 

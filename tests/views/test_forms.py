@@ -1,4 +1,4 @@
-"""Forms, records and what a view and its host say to each other."""
+"""Tests of forms, records, and messages between a view and its host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of an API in a view stays text, and a view reaches no other origin."""
+"""Tests that API text in a view is escaped, and that a view reaches no other origin."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_only_links_of_the_web_are_opened_and_only_by_the_host(tell: Tell) -> No
     ],
 )
 def test_the_policy_of_the_page_permits_no_request_and_no_markup(attempt: str, tell: Tell) -> None:
-    """Without the policy of the host, which is as strict."""
+    """The policy of the page itself, without that of the host, which is as strict."""
     contents = {**make_view("record"), "_meta": {"ui": {}}}
 
     async def story(browser: Browser) -> None:

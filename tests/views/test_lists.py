@@ -1,4 +1,4 @@
-"""Tables, galleries and charts in a real browser."""
+"""Tests of tables, galleries and charts in a real browser."""
 
 from __future__ import annotations
 

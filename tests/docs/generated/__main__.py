@@ -1,4 +1,4 @@
-"""`python -m tests.docs.generated` writes the generated blocks of all pages anew."""
+"""Rewrite the generated blocks of all pages: `python -m tests.docs.generated`."""
 
 from __future__ import annotations
 

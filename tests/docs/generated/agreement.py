@@ -1,4 +1,4 @@
-"""Tables of what was decided by hand about results of `mcpgen validate` and the official suite."""
+"""Tables of decisions about results of `mcpgen validate` and the official suite."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.validate.agreement.compare import read_decisions
 
 
 def disagreement_table() -> str:
-    """Return a row for each check about which both disagree."""
+    """Return a row for each check on which both disagree."""
     rows = [
         f"| `{it.check}` | {', '.join(it.servers)} | {', '.join(it.revisions)} | {it.right}"
         f" | {it.reason} | {it.section} |"

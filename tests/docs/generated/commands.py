@@ -24,7 +24,7 @@ def leaf_commands() -> dict[str, Any]:
 
 
 def shared_options() -> list[Any]:
-    """Return the options that (nearly) every command has, in the order of the first one."""
+    """Return the options that (nearly) all commands have, in the order of the first command."""
     commands = leaf_commands()
     counts = Counter(_identity(option) for it in commands.values() for option in it.params)
     return [
@@ -35,7 +35,7 @@ def shared_options() -> list[Any]:
 
 
 def command_reference() -> str:
-    """Return a section for each command, then the options that all of them have."""
+    """Return a section for each command, then the options that all commands share."""
     shared = {_identity(option) for option in shared_options()}
     sections = []
     for name, command in leaf_commands().items():
@@ -49,7 +49,7 @@ def command_reference() -> str:
 
 
 def server_help() -> str:
-    """Return what `petstore-mcp --help` prints of options; the settings have tables."""
+    """Return the options in `petstore-mcp --help`; the settings have their own tables."""
     project = EXAMPLES / f"{_SERVER}-mcp" / "src"
     path = os.pathsep.join([str(project), str(REPOSITORY)])
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The diagnostics of mcpgen by rule: their texts from the source, their examples from the tests.
+"""Reference of diagnostics by rule: texts from the source, examples from the tests.
 
 A diagnostic is reported by a call with a rule, and then a message: `problems.error("no-tools",
 f"...", help="...")`. What is computed when the program runs appears as "…".
@@ -54,7 +54,7 @@ _AREAS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What one call reports."""
+    """The texts that one call can report."""
 
     severity: str
     message: str
@@ -79,12 +79,12 @@ def diagnostics_reference() -> str:
 
 
 def documented_rules() -> set[str]:
-    """Return every rule that the source reports."""
+    """Return every rule that the source can report."""
     return set(_texts_by_rule()[0])
 
 
 def rules_of_cases() -> set[str]:
-    """Return every rule that a case of tests/cases ends with."""
+    """Return every rule that a case of tests/cases reports."""
     return set(_examples())
 
 
@@ -104,7 +104,7 @@ def _section(rule: str, texts: list[Text], example: Example | None) -> str:
 
 
 def _shown(example: Example) -> str:
-    """Return a section of tests/docs/diagnostics as the page has it.
+    """Return a section of tests/docs/diagnostics as it appears on the page.
 
     All blocks are plain text: the page is not run, and most of them are invalid on purpose.
     """
@@ -134,7 +134,7 @@ def _blocks_of_case(example: Example) -> Iterator[str]:
 
 
 def _is_in(message: str, shown: str) -> bool:
-    """Whether an example prints a message, whose computed parts are "…" here."""
+    """Return whether an example prints a message, whose computed parts are "…"."""
     pattern = ".*".join(map(re.escape, message.split(_SOMETHING)))
     return re.search(rf"\]: (?:.* is skipped: )?{pattern}$", shown, re.MULTILINE) is not None
 
@@ -183,7 +183,7 @@ def _printed(examples: Mapping[str, Example]) -> dict[str, str]:
 
 
 def _modules(folders: tuple[str, ...]) -> Iterator[Path]:
-    """Return the modules below the folders that no area before has."""
+    """Return the modules in these folders, except those of earlier areas."""
     earlier = []
     for area in _AREAS.values():
         if area == folders:
@@ -231,7 +231,7 @@ def _calls(
 def _choices(
     code: ast.expr, message: ast.expr, constants: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """Return each rule and message that the two arguments can be."""
+    """Return each combination of rule and message that the two arguments can have."""
     if not isinstance(code, ast.IfExp):
         yield _text(code, constants), _text(message, constants)
         return

@@ -1,4 +1,4 @@
-"""Tables of the members of JSON objects, from the types whose fields they are."""
+"""Tables of the members of JSON objects, from the fields of their types."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ def _describe(annotation: ast.expr) -> str:
 
 
 def _name(name: str) -> str:
-    """Return a type's name in words: "ClientCell" becomes "Client cell"."""
+    """Return the name of a type in words: "ClientCell" becomes "Client cell"."""
     return re.sub(r"(?<=[a-z])([A-Z])", lambda found: f" {found[1].lower()}", name)

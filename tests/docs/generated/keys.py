@@ -44,7 +44,7 @@ def _table(about: dict[str, Any]) -> str:
 
 
 def _names_in_order(definitions: dict[str, Any], root: str) -> Iterator[str]:
-    """Return the types, each after the one that first refers to it."""
+    """Return the types, each after the type that refers to it first."""
     waiting, seen = [root], {root}
     while waiting:
         name = waiting.pop(0)

@@ -18,7 +18,7 @@ def lint_rules() -> str:
 
 
 def lint_clients() -> str:
-    """Return a table of all limits, each once: those that a client inherits are named."""
+    """Return a table of all limits; a client that inherits limits names their source."""
     rows = ["| row | limit | beyond it | source | verified |", "|---|---|---|---|---|"]
     for client in read_clients().values():
         of_others = {id(it) for base in client.extends for it in read_clients()[base].limit}

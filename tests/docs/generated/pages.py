@@ -16,7 +16,7 @@ _BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOT
 
 
 def doc_pages() -> list[Path]:
-    """Return the pages of the site, and those at the root that link to them."""
+    """Return the pages of the site, and the root pages that link to them."""
     return [
         *(REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
         *sorted(DOCS.rglob("*.md")),
@@ -24,7 +24,7 @@ def doc_pages() -> list[Path]:
 
 
 def with_blocks(page: str, blocks: Mapping[str, Callable[[], str]]) -> str:
-    """Return the page with its generated blocks made anew."""
+    """Return the page with its generated blocks replaced by current ones."""
     return _BLOCK.sub(lambda found: f"{found[1]}\n{blocks[found[2]]()}\n\n{found[3]}", page)
 
 

@@ -9,7 +9,7 @@ from tests.support.paths import EXAMPLES
 
 
 def validation() -> str:
-    """The score of each example in each revision, and how many requirements were exercised."""
+    """Return the score of each example in each revision, and how many requirements it exercised."""
     rows = []
     for directory in sorted(EXAMPLES.glob("*-mcp")):
         revisions = (read_evidence(directory, VALIDATE) or {}).get("revisions", {})

@@ -1,4 +1,4 @@
-"""A client of the official Python SDK before 2026-07-28: `mcp-1.30.0 SERVER [TOOL [ARGUMENTS]]`.
+"""Client of the official Python SDK before 2026-07-28: `mcp-1.30.0 SERVER [TOOL [ARGUMENTS]]`.
 
 Run by that package's own interpreter. It starts the server over stdio, prints what it lists or what
 the tool returned, and answers what it is asked with `$ANSWER` ("accept" by default).

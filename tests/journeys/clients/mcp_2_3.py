@@ -1,4 +1,4 @@
-"""A client of the official Python SDK for 2026-07-28: `mcp-2.3.0 SERVER [TOOL [ARGUMENTS]]`.
+"""Client of the official Python SDK for 2026-07-28: `mcp-2.3.0 SERVER [TOOL [ARGUMENTS]]`.
 
 Otherwise as `mcp_1_30.py`.
 """

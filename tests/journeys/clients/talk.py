@@ -1,11 +1,11 @@
-"""What the clients of both generations of the Python SDK do and print."""
+"""Conversations of the Python SDK clients of both generations, and the output they print."""
 
 import json
 import os
 
 
 class Talk:
-    """One conversation with a server: the list of its tools, or a call of one."""
+    """One conversation with a server: listing its tools, or calling one."""
 
     def __init__(self, arguments):
         self.server, *rest = arguments
@@ -13,13 +13,13 @@ class Talk:
         self.arguments = json.loads(rest[1]) if len(rest) > 1 else {}
 
     def answer(self, message):
-        """Answer what the server asks the user."""
+        """Answer a question of the server to the user."""
         action = os.environ.get("ANSWER", "accept")
         print(f"asked: {message}\nanswered: {action}")
         return action, {} if action == "accept" else None
 
     async def hold(self, client, revision):
-        """List the tools or call the one, and print what came of it."""
+        """List the tools or call the selected one, and print the result."""
         print(f"revision: {revision}")
         if not self.tool:
             tools = (await client.list_tools()).tools
@@ -37,7 +37,7 @@ class Talk:
 
 
 def pretty(text):
-    """Lay out JSON; leave other text as it is."""
+    """Format JSON with indentation; return other text unchanged."""
     try:
         return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Print how the validator and the official suite agree: `make validate-agreement`.
+"""Measure the agreement of the validator and the official suite: `make validate-agreement`.
 
 Arguments are parts of names of servers, or NAME=URL for a conformance server that runs already,
 such as one of the SDKs. The exit code is 1 if a disagreement or a finding has no decision.
@@ -26,7 +26,7 @@ _DISAGREEMENTS: Final = (Agreement.SUITE_FAILS, Agreement.VALIDATE_FAILS)
 
 
 class Subject(NamedTuple):
-    """A server to examine; `url` is that of one which runs already."""
+    """A server to examine; `url` is set if it is already running."""
 
     name: str
     url: str = ""
@@ -46,12 +46,12 @@ class Subject(NamedTuple):
 
     @property
     def is_fixture(self) -> bool:
-        """Whether it has the tools that the suite asks for by name."""
+        """Whether the server has the tools that the suite requires by name."""
         return bool(self.url) or self.name == EVERYTHING
 
 
 def choose_subjects(words: Sequence[str]) -> list[Subject]:
-    """Return the servers that arguments select; without any, those of this repository."""
+    """Return the servers selected by arguments, or those of this repository without any."""
     running = [Subject(*word.split("=", 1)) for word in words if "=" in word]
     parts = [word for word in words if "=" not in word]
     names = [EVERYTHING, *(it.name for it in SDK_SERVERS if it.is_installed)]
@@ -62,7 +62,7 @@ def choose_subjects(words: Sequence[str]) -> list[Subject]:
 
 
 def print_table(examined: Sequence[Examined]) -> None:
-    """Print the number of checks of each server and revision by agreement, as Markdown."""
+    """Print the number of checks by server, revision and agreement, in Markdown."""
     columns = [str(it) for it in Agreement]
     print("| server | revision | " + " | ".join(columns) + " | in validate only |")
     print("|---" * (len(columns) + 3) + "|")
@@ -75,7 +75,7 @@ def print_table(examined: Sequence[Examined]) -> None:
 
 
 def print_disagreements(examined: Examined) -> int:
-    """Print where both disagree, with what was decided; return how many have no decision."""
+    """Print disagreements and the decisions on them; return the number without a decision."""
     undecided = 0
     for revision, compared in sorted(examined.compared.items()):
         for it in compared:
@@ -97,7 +97,7 @@ def _describe(compared: Compared) -> str:
 
 
 def print_findings(examined: Examined) -> int:
-    """Print the findings of the validator; return how many were not confirmed by hand."""
+    """Print the findings of the validator; return the number not confirmed by hand."""
     unknown = 0
     for revision in sorted(examined.results):
         for it in examined.findings(revision):

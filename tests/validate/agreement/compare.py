@@ -1,4 +1,4 @@
-"""Comparing the official suite with the validator: both examine one server under one revision.
+"""Compare the results of the official suite and of the validator on one server and revision.
 
 `checks.tsv` names, for each check of the suite, the requirements that observe the same; a check of
 what is particular to the suite's fixture has none. `decisions.toml` says which side is right where
@@ -40,7 +40,7 @@ class Agreement(enum.StrEnum):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which side is right about a check of the suite, by which section of the specification."""
+    """The decision which side is right about a check, with the section of the specification."""
 
     check: str
     servers: tuple[str, ...]
@@ -51,7 +51,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A finding that was compared by hand with the specification, and is true."""
+    """A finding that was confirmed by hand with the specification."""
 
     rule: str
     servers: tuple[str, ...]
@@ -67,7 +67,7 @@ class Decisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Compared(NamedTuple):
-    """One check of the suite; `requirements` are those that apply, with their verdicts."""
+    """One check of the suite; `requirements` are the applicable ones, with their verdicts."""
 
     check: str
     passed: bool | None
@@ -102,13 +102,13 @@ def read_checks_table() -> dict[str, tuple[str, ...]]:
 
 @functools.cache
 def read_decisions() -> Decisions:
-    """Return what was decided by hand."""
+    """Return the decisions made by hand."""
     table = tomllib.loads((HERE / "decisions.toml").read_text("utf-8"))
     return msgspec.convert(table, Decisions)
 
 
 def find_decision(server: str, revision: str, check: str) -> Decision | None:
-    """Return what was decided about a check of a server."""
+    """Return the decision about a check of a server."""
     for it in read_decisions().disagreement:
         if it.check == check and server in it.servers and revision in it.revisions:
             return it
@@ -116,12 +116,12 @@ def find_decision(server: str, revision: str, check: str) -> Decision | None:
 
 
 def is_known_finding(server: str, rule: str) -> bool:
-    """Whether a finding about a server was confirmed."""
+    """Return whether a finding about a server was confirmed."""
     return any(it.rule == rule and server in it.servers for it in read_decisions().finding)
 
 
 def decide(verdicts: Iterable[Verdict]) -> bool | None:
-    """Return whether requirements are met; None if nothing was decided."""
+    """Return whether requirements are met; None if there is no verdict."""
     found = set(verdicts)
     if found & _FINDINGS:
         return False
@@ -152,7 +152,7 @@ def compare(checks: Sequence[SuiteCheck], results: Sequence[Result]) -> list[Com
 
 
 def _decide_suite(rows: Sequence[SuiteCheck]) -> bool | None:
-    """Return whether a check passed wherever it was made; None if it was not made."""
+    """Return whether a check passed in all scenarios; None if it was not made."""
     made = [it for it in rows if not it.message.startswith(_NOT_TESTED)]
     if any(it.status in _FAILED for it in made):
         return False
@@ -160,7 +160,7 @@ def _decide_suite(rows: Sequence[SuiteCheck]) -> bool | None:
 
 
 def find_uncompared(results: Sequence[Result]) -> dict[str, Verdict]:
-    """Return the verdicts of requirements that no check of the suite observes."""
+    """Return the verdicts of requirements that no check of the suite covers."""
     named = {requirement for row in read_checks_table().values() for requirement in row}
     return {
         it.requirement.id: it.outcome.verdict for it in results if it.requirement.id not in named

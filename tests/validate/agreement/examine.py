@@ -1,4 +1,4 @@
-"""Examining one server with the official suite and with the validator, revision by revision."""
+"""Examine one server with the official suite and with the validator, revision by revision."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FINDINGS: Final = {Verdict.FAIL, Verdict.ERROR}
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """The results of both for the revisions that the server supports, as the validator says."""
+    """The results of both for the revisions that the server supports according to the validator."""
 
     server: str
     results: dict[str, list[Result]] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Examined:
     unsupported: dict[str, str] = field(default_factory=dict)
 
     def findings(self, revision: str) -> list[Result]:
-        """Return what the validator reports about a revision."""
+        """Return the findings of the validator for a revision."""
         return [it for it in self.results[revision] if it.outcome.verdict in _FINDINGS]
 
 
@@ -72,7 +72,7 @@ def find_scenarios(revision: str, capabilities: JsonObject) -> list[str]:
 async def run_scenarios(
     url: str, revision: str, scenarios: Sequence[str] | None
 ) -> list[SuiteCheck]:
-    """Run some scenarios of a revision, or all; return their checks."""
+    """Run some scenarios of a revision, or all of them; return their checks."""
     selections = (
         [["--suite", "all"]] if scenarios is None else [["--scenario", it] for it in scenarios]
     )

@@ -1,4 +1,4 @@
-"""Servers that both the official suite and the validator examine over HTTP."""
+"""Servers that the official suite and the validator examine over HTTP."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _RETRY_SECONDS: Final = 0.1
 
 @asynccontextmanager
 async def serve_everything() -> AsyncIterator[str]:
-    """Serve everything-mcp, with a mock of its API; yield the URL."""
+    """Serve everything-mcp with a mock of its API; yield the URL."""
     async with running(EXAMPLES / EVERYTHING) as server:
         yield server.url
 
 
 @asynccontextmanager
 async def serve_sdk(server: Correct) -> AsyncIterator[str]:
-    """Serve a small server on an SDK over HTTP; yield the URL."""
+    """Serve a small SDK server over HTTP; yield the URL."""
     port = _find_free_port()
     is_python = server in PYTHON_SDKS
     options = ("--port", str(port)) if is_python else (str(port),)
