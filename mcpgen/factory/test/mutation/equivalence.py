@@ -1,7 +1,7 @@
 """Rules for equivalent mutants, which no call can distinguish from the original.
 
-Each rule decides from the contract alone, before anything runs, and is named in the report. A
-surviving mutant that no rule covers counts against the tests.
+Rules are decided from the contract alone, before any test runs, and named in the report. A
+surviving mutant without a rule counts against the tests.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from mcpgen.factory.test.mutation.mutants import Tokens, at
 from mcpgen.jsonschema.types import JsonObject
 
 RULES = {
-    "scalar": "a value that is neither array nor object is spelled alike with any `explode`, and"
-    " in every style that only sets a separator (OpenAPI 3.1, section 4.8.12.2)",
-    "exploded": "exploded items travel in pairs of their own, which have no separator",
-    "array-in-simple": "`simple` joins the items of an array by commas with any `explode`"
+    "scalar": "a scalar value is serialized the same with any `explode`, and in every style that"
+    " only sets a separator (OpenAPI 3.1, section 4.8.12.2)",
+    "exploded": "exploded items are separate pairs, so the separator of the style is not used",
+    "array-in-simple": "`simple` joins the items of an array with commas for any `explode`"
     " (RFC 6570, section 3.2.2)",
-    "brackets": "`deepObject` has one spelling",
-    "no-bound": "the bound is the one that holds without it",
-    "implied": "every value of the `enum` or `const` beside it fits the keyword",
-    "other-type": "the keyword says nothing of the types beside it",
-    "annotation-format": "JSON Schema 2020-12 knows no such format, so no validator judges by it",
-    "unused": "no `$ref` leads to the definition",
-    "arguments": "MCP has arguments in an object, and a name that no handler takes is refused"
-    " whatever the schema says",
-    "flat-body": "the body is an object that the server makes of the arguments",
-    "wrapped-anyway": "structured content is an object in MCP, so that what the API gives as none"
-    " is wrapped with or without the key",
-    "read-only": "MCP reads the hint only where `readOnlyHint` is false",
+    "brackets": "`deepObject` has only one serialization",
+    "no-bound": "the keyword has the value that applies without it",
+    "implied": "the keyword allows every value of the `enum` or `const` next to it",
+    "other-type": "the keyword does not apply to the types in `type`",
+    "annotation-format": "JSON Schema 2020-12 does not define the format, so validators ignore it",
+    "unused": "no `$ref` refers to the definition",
+    "arguments": "arguments are always an object in MCP, and unknown names are rejected whatever"
+    " the schema says",
+    "flat-body": "the server builds the body from the arguments, always as an object",
+    "wrapped-anyway": "structured content is an object in MCP, so other values are wrapped with or"
+    " without the key",
+    "read-only": "MCP defines the hint only for tools whose `readOnlyHint` is false",
 }
-"""Reasons why mutants are equivalent, by the name of the rule."""
+"""Reasons why a mutant is equivalent, by the name of the rule."""
 
-_DEEPEST = 8  # nesting of references and alternatives that is followed
+_DEEPEST = 8  # levels of references and alternatives that are followed
 _SCALARS = frozenset({"boolean", "integer", "null", "number", "string"})
 _FORMATS = frozenset(
     {
@@ -53,7 +53,7 @@ _TYPE_OF = {keyword: type_ for type_, keywords in _KEYWORDS_OF.items() for keywo
 
 
 def of_style(contract: JsonObject, parameter: JsonObject, other: str) -> str:
-    """Return the rule by which another style sends the same bytes; "" if none does."""
+    """Return the rule under which another style sends the same bytes; "" if none applies."""
     if {parameter["style"], other} & {"label", "matrix", "simple"}:
         return ""
     if _types(contract, parameter) <= _SCALARS:
@@ -63,7 +63,7 @@ def of_style(contract: JsonObject, parameter: JsonObject, other: str) -> str:
 
 
 def of_explode(contract: JsonObject, parameter: JsonObject) -> str:
-    """Return the rule by which `explode` has no effect; "" if none does."""
+    """Return the rule under which `explode` has no effect; "" if none applies."""
     types = _types(contract, parameter)
     if types <= _SCALARS:
         return "scalar"
@@ -75,13 +75,13 @@ def of_explode(contract: JsonObject, parameter: JsonObject) -> str:
 
 
 def of_annotation(annotations: JsonObject, name: str) -> str:
-    """Return the rule by which clients ignore a hint; "" if none does."""
+    """Return the rule under which clients ignore a hint; "" if none applies."""
     is_hint_of_change = name in ("destructiveHint", "idempotentHint")
     return "read-only" if annotations.get("readOnlyHint") and is_hint_of_change else ""
 
 
 def of_result_key(contract: JsonObject) -> str:
-    """Return the rule by which a result without its key is the same; "" if none does."""
+    """Return the rule under which a result without its key is the same; "" if none applies."""
     listed = contract["listing"]["outputSchema"]
     inside = listed.get("properties", {}).get(contract["result_key"])
     may_be_object = {"any", "object"} & _types_of(inside, listed, _DEEPEST)
@@ -89,7 +89,7 @@ def of_result_key(contract: JsonObject) -> str:
 
 
 def of_keyword(schema: JsonObject, tokens: Tokens, keyword: str) -> str:
-    """Return the rule by which the same values are valid without a keyword; "" if none does."""
+    """Return the rule under which a keyword excludes no value; "" if none applies."""
     node = at(schema, tokens)
     value = node[keyword]
     if _is_unused(schema, tokens):
@@ -113,14 +113,14 @@ def of_keyword(schema: JsonObject, tokens: Tokens, keyword: str) -> str:
 
 
 def of_required(schema: JsonObject, tokens: Tokens) -> str:
-    """Return the rule by which it has no effect that a member is required; "" if none does."""
+    """Return the rule under which requiring a member has no effect; "" if none applies."""
     return "unused" if _is_unused(schema, tokens) else ""
 
 
 def of_flat_body(contract: JsonObject, tokens: Tokens, keyword: str) -> str:
-    """Return the rule by which a keyword of a flat body has no effect; "" if none does.
+    """Return the rule under which a keyword of a flat body has no effect; "" if none applies.
 
-    `keyword` is the removed one, of the schema at `tokens`.
+    `keyword` is a keyword of the schema at `tokens`.
     """
     flat = contract.get("flat_body")
     if flat is None or "input_schema" not in contract:
@@ -131,7 +131,7 @@ def of_flat_body(contract: JsonObject, tokens: Tokens, keyword: str) -> str:
 
 
 def of_extra_members(schema: JsonObject, tokens: Tokens, *, is_listed: bool) -> str:
-    """Return the rule by which allowing undeclared members has no effect; "" if none does."""
+    """Return the rule under which allowing undeclared members has no effect; "" if none applies."""
     if _is_unused(schema, tokens):
         return "unused"
     return "arguments" if not tokens and not is_listed else ""
