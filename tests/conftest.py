@@ -9,18 +9,18 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
-# A busy machine makes no property wrong: neither a slow example, nor slow generation, which is
-# allowed five deadlines, and half a minute where there is none. `make test` generates the same
-# examples each time, so that it fails only for a change; `make properties` generates others.
+# Slow examples are not failures, since the machine may be busy. Without a deadline, the health
+# check of slow generation allows half a minute instead of five deadlines. `make test` generates the
+# same examples each time, so that it fails only for a change; `make properties` generates others.
 settings.register_profile("random", settings(), deadline=None, derandomize=False)
 settings.register_profile("repeatable", settings(), deadline=None, derandomize=True, database=None)
 settings.load_profile("repeatable")
 
-# A busy machine makes event loops late, and tests compare whole logs. Servers inherit this.
+# No reports of late event loops, since tests compare whole logs. Servers inherit the variable.
 os.environ.setdefault("MCPGEN_WATCHDOG_MS", "0")
 
-# With tests that take longer than others, up to a minute. They run first, so that in the end no
-# worker waits for another one.
+# Folders and modules of tests that take up to a minute. They run first, so that no worker waits for
+# another one at the end.
 LONG = (
     "tests/journeys/",
     "tests/regeneration/test_killed_runs.py",

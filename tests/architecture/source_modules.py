@@ -77,5 +77,5 @@ def modules(package: str = "mcpgen") -> tuple[SourceModule, ...]:
 def layer(module: str) -> str:
     """Return the layer of a dotted name: "openapi" for "mcpgen.openapi.source.load"."""
     if module.startswith("mcpgen.runtime.testing"):
-        return "testing"  # only its former place
+        return "testing"  # its former location
     return module.split(".")[1] if "." in module else ""

@@ -35,13 +35,13 @@ IRREGULAR = frozenset(
         "written",
     ]
 )
-# Words that look like participles and are verbs.
+# Verbs that look like participles.
 VERBS = frozenset(
     ["bring", "embed", "exceed", "feed", "need", "ping", "proceed", "seed", "shed", "succeed"]
 )
-# Beside functions that return it: the finding of this severity, as `error` and `note`.
+# Named like `error` and `note`: functions that return a finding of this severity.
 SEVERITIES = frozenset({"warning"})
-# The interface of handlers, where `ctx.api.setting("X")` and such read like attributes.
+# Names of the handler API, where calls such as `ctx.api.setting("X")` read like attributes.
 PUBLIC = frozenset({"setting", "sampled_content"})
 
 

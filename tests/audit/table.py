@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 class Faulty(NamedTuple):
     """A server and its known fault.
 
-    `experiments` are those of which at least one must show the fault `rule`; no other experiment
-    may, and no other fault may be found, except those in `also`.
+    At least one of `experiments` must find the fault `rule`. No other experiment may find it, and
+    no other fault may be found, except those in `also`.
     """
 
     server: str

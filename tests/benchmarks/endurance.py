@@ -1,6 +1,6 @@
 """Measure the memory that a server retains after many calls, and for each idle session.
 
-Both are compared with a bound and not with a peer: of the candidate "bound", they report it.
+Both are compared with a bound instead of a peer: for the candidate "bound", they return it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from processes import Candidate, http_server, request_line, resident_megabytes, 
 
 CALLS = 100_000
 SESSIONS = 10_000
-FIRST_SESSIONS = 500  # they warm up what all share
+FIRST_SESSIONS = 500  # warm up what all sessions share
 GROWTH_MB = 1.0
 SESSION_KB = 10.0
-_LEAST = 0.01  # for a ratio that can be printed: memory may well shrink
+_LEAST = 0.01  # lower limit, so that the ratio is positive: memory may shrink
 
 INITIALIZE = {
     "jsonrpc": "2.0",

@@ -46,7 +46,7 @@ def proxied_stdio_calls(candidate: Candidate) -> dict[str, float]:
 def proxied_first_call(candidate: Candidate) -> dict[str, float]:
     """Return CPU milliseconds of the first call over stdio, which sends a REST request.
 
-    Of the candidate "bound" they are the goal.
+    For the candidate "bound", return the goal.
     """
     if candidate.name == "bound":
         return {"cpu_ms": FIRST_CALL_MS}

@@ -80,7 +80,7 @@ def read_synsets(source: Path) -> dict[Sense, Synset]:
 def read_shares(source: Path) -> dict[str, dict[Sense, float]]:
     """Read how the uses of each single word are distributed over its senses.
 
-    `cntlist.rev` counts the uses in texts; each sense has besides 1, 1/2, 1/3, ... use by its rank.
+    `cntlist.rev` counts the uses in texts; each sense gets 1, 1/2, 1/3, ... use more, by its rank.
     """
     counts = {}
     for line in (source / "cntlist.rev").read_text(encoding="ascii").splitlines():

@@ -41,7 +41,7 @@ def test_three_tools_are_listed_within_the_budget(connect: Connect) -> None:
     hints = {tool["name"]: tool["annotations"] for tool in listed}
     assert hints["search_tools"]["readOnlyHint"] is True
     assert hints["describe_tool"]["readOnlyHint"] is True
-    # The worst of what may be called by it.
+    # The most dangerous hints of the tools that it can call.
     assert hints["call_tool"]["readOnlyHint"] is False
     assert hints["call_tool"]["destructiveHint"] is True
     assert hints["call_tool"]["idempotentHint"] is False

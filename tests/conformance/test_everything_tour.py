@@ -30,7 +30,7 @@ COUNTS = {"tools": 44, "prompts": 5, "resources": 4, "templates": 1}
 
 SENT_TO = ["https://accounts.example/sign-in", "https://accounts.example/link"]
 
-# Who visits, in which mode, and the revision that comes of it.
+# The client, its script, its mode, and the negotiated revision.
 PYTHON_VISITS = [
     *(("mcp-1.30.0", "mcp_1_tour.py", revision, revision) for revision in HANDSHAKES),
     *(

@@ -51,7 +51,7 @@ INSTALL_MCP_NAMES = {
     "windsurf": "windsurf",
 }
 
-# Members of an entry that one side has and the other has not, or has otherwise; with the reason.
+# Members of an entry that differ or that one side lacks, with the reason.
 TYPED = "the client's documentation writes the type; without it, the client infers it"
 DIFFERENCES: dict[tuple[str, str], tuple[set[str], str]] = {
     ("claude-code", "command"): ({"type"}, TYPED),

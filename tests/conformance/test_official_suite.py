@@ -1,7 +1,7 @@
 """Tests that the official conformance suite finds no fault in everything-mcp, in any revision.
 
-What each scenario has to come to stands in official_suite.json, so that one which is no longer
-run, or checks less, is noticed as well as one that fails.
+official_suite.json has the expected outcome of each scenario, so that a scenario that is no longer
+run, or makes fewer checks, is noticed like one that fails.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Generate and check a server of each real document: `make corpus`. Prints a table and the faults.
 
-`python -m tests.corpus [PART_OF_A_NAME ...] [--json FILE]` does a part.
+`python -m tests.corpus [PART_OF_A_NAME ...] [--json FILE]` checks a part of the corpus.
 """
 
 from __future__ import annotations

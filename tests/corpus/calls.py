@@ -1,9 +1,9 @@
 """Requests that the mcpgen runtime sends for each tool of a document, for comparison with judges.
 
-Of a document with more operations than are to be judged, a random part is taken.
+If a document has more operations than the maximum, a random sample of them is taken.
 
-No credentials are sent but those that are parameters or members of a body, and one base URL holds
-for all, so that only parameters and bodies differ.
+No credentials are sent except parameters and members of a body, and all requests have one base
+URL, so that only parameters and bodies differ.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BASE_URL = "https://judged.example"
 Call = dict[str, Any]
 """One call: `operation`, `values` by location and name, `body`, `content_type`, `ours` (a request).
 
-`parameters` and `media_type` have how they travel, by which disagreements are sorted.
+`parameters` and `media_type` describe the serialization, by which disagreements are grouped.
 """
 
 

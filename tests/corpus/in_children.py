@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 Work = TypeVar("Work")
 Result = TypeVar("Result")
 
-_FORK = multiprocessing.get_context("fork")  # what is imported once serves every child
+_FORK = multiprocessing.get_context("fork")  # children need not import modules again
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Compare our requests with those of Schemathesis and swagger-client: `make judges`.
 
-`python -m tests.corpus.outside_judges [PART_OF_A_NAME ...] [--show KIND]` does a part.
+`python -m tests.corpus.outside_judges [PART_OF_A_NAME ...] [--show KIND]` judges a part.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class Judged:
     def has_nothing_to_serve(self) -> bool:
         """Whether a refusal is the only correct outcome, since no operation can be served.
 
-        Either there is none, or each is told to refer to something that is not there.
+        There is either no operation, or an unresolved reference is reported for each.
         """
         reasons = self.verdict.reasons
         is_empty = all(reason.startswith(("no-tools:", "no-operations:")) for reason in reasons)
@@ -41,8 +41,8 @@ def is_right(judged: Judged) -> bool:
         return False
     if verdict.outcome == "refused" and judged.document.expect == "generate":
         return judged.has_nothing_to_serve
-    # A document that other readers refuse may be served where YAML or OpenAPI gives it a meaning;
-    # what is odd about it must be told, with its place.
+    # A document that other readers reject may be served if YAML or OpenAPI defines its meaning, but
+    # there must be a located warning.
     is_flawed = judged.document.expect == "clear-error"
     return not (verdict.outcome == "served" and is_flawed and not verdict.warnings)
 

@@ -1,7 +1,7 @@
 """Tests of a small, fixed part of the corpus; `make corpus` checks all documents.
 
-By version 2.0, 3.0, 3.1 and 3.2; every style and body kind; flagships that break the letter of the
-specification; documents with nothing to serve; what no server can be made of.
+It has the versions 2.0, 3.0, 3.1 and 3.2; every style and body kind; well-known APIs that violate
+the specification; documents without operations; documents of which no server can be made.
 """
 
 from __future__ import annotations

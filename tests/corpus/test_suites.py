@@ -20,8 +20,8 @@ PART = (
     "redocly-cli-cafe.yaml",
 )
 COULD_NOT_BE_MADE_UP = {
-    "go-swagger-codegen-todolist.url.basepath.yaml": ["more rules"],  # than are tried
-    # Two bodies that must be of two types at once.
+    "go-swagger-codegen-todolist.url.basepath.yaml": ["more rules"],  # than are tested
+    # Two bodies whose schemas require two types at once.
     "oas-examples-8.2.2-3.1-yaml-schema-types.yaml": ["smallest arguments"] * 2,
 }
 

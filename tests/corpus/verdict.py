@@ -31,10 +31,10 @@ class Verdict:
     tools: int = 0
     left_out: int = 0
     calls: int = 0
-    uncalled: int = 0  # tools that no call reached the API of, since no arguments could be made up
+    uncalled: int = 0  # tools without a call that reaches the API: no sample arguments
     reasons: tuple[str, ...] = ()  # why it was refused
     warnings: int = 0  # that name a place
-    left: tuple[str, ...] = ()  # why operations were left out
+    left: tuple[str, ...] = ()  # why operations were skipped
     faults: tuple[str, ...] = ()
     seconds: float = 0.0
 
@@ -148,7 +148,7 @@ def _failures(suite: Suite) -> Iterator[str]:
         except AssertionError as error:
             yield str(error)
     for case in suite.cases:
-        # What a server does with errors does not depend on the document; its own tests hold it.
+        # Handling of errors does not depend on the document, and is tested elsewhere.
         if not case.untested and not case.expect["is_error"]:
             try:
                 suite.run(case)

@@ -255,7 +255,7 @@ class _Server:
         ]
         tools = {tool["name"]: tool for tool in self._list_tools()}
         entries = _make_yaml().load(self.manifest)
-        broken = self._read_lock().get("left_out", {})  # that this version cannot have served
+        broken = self._read_lock().get("left_out", {})  # operations that this version cannot serve
         for key, entry in (entries.get("operations") or {}).items():
             if key in broken:
                 continue

@@ -7,8 +7,8 @@
 | `<!-- copy: PATH -->` | copy a file or folder of this repository to where the page starts |
 | `<!-- not run: REASON -->` | the next block is only shown |
 
-Commands run in the environment of the tests. Its `pip` installs nothing: of a project that a page
-made it writes the command that starts the server.
+Commands run in the environment of the tests, whose `pip` installs nothing: for a project made by a
+page, it only writes the command that starts the server.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class AttackedHttp:
         """Check that the other client is answered in time, with its own data.
 
         Raises:
-            FaultError: it is not.
+            FaultError: it is not answered in time, or gets other data.
         """
         self._asked += 1
         identifier = f"bystander-{self._asked}"
@@ -89,7 +89,7 @@ class AttackedHttp:
         """Check that the server is alive and has logged no traceback since the last check.
 
         Raises:
-            FaultError: it has.
+            FaultError: the server has ended or logged a traceback.
         """
         if not self.server.is_alive:
             raise FaultError(f"the server has died: {self.server.log[-1000:]}")
@@ -111,7 +111,7 @@ def check_log_text(log: bytes) -> None:
     """Check that a log has no traceback and no control character.
 
     Raises:
-        FaultError: it has.
+        FaultError: the log contains one.
     """
     at = log.find(b"Traceback (most recent call last)")
     if at >= 0:

@@ -105,7 +105,7 @@ class Documents:
         """Run `mcpgen new`; return the codes of its diagnostics, and the Python files it wrote.
 
         Raises:
-            FaultError: it did what it must not do.
+            FaultError: the run violated an invariant.
         """
         source, target = self._work / "document.yaml", self._work / "target"
         source.write_bytes(document)
@@ -207,7 +207,7 @@ def _findings(output: str) -> str:
 def run_apart(arguments: list[str], folder: Path, *, judge: bool) -> tuple[int, str, float]:
     """Run the command line in a fork of this process.
 
-    Returns its exit code, its output, and the seconds of CPU that it and its children used.
+    Return its exit code, its output, and the CPU seconds of it and its children.
 
     Raises:
         FaultError: it needs too much time or memory.
@@ -283,7 +283,7 @@ def _import_apart(source: Path) -> None:
     """Import the written package in a fork of this process.
 
     Raises:
-        FaultError: that fails.
+        FaultError: the import fails.
     """
     child = _fork()
     if not child:

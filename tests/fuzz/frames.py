@@ -192,7 +192,7 @@ def check_responses(received: bytes, sent: bytes) -> list[int]:
     """Check the responses on a connection; return their statuses.
 
     Raises:
-        FaultError: there are bytes that are no response, a status 5xx, a body that is no JSON, or
+        FaultError: bytes are not a response, a status is 5xx, a body is not JSON, or there are
             too many responses.
     """
     statuses = []
@@ -338,7 +338,7 @@ class _Stdio:
         """Send a case, then a ping; check all lines until both are answered.
 
         Raises:
-            FaultError: an answer is missing, doubled or no JSON.
+            FaultError: an answer is missing, duplicate or not JSON.
         """
         try:
             return self._run(parts)
@@ -351,7 +351,7 @@ class _Stdio:
         """Send a case to a new process and close its input.
 
         Raises:
-            FaultError: as `run`, or the process does not end well.
+            FaultError: as in `run`, or the process fails.
         """
         with serve_stdio(self._http.project, self._http.environ, stderr=subprocess.PIPE) as server:
             output, log = server.process.communicate(b"".join(parts), timeout=_WAIT_SECONDS)

@@ -1,7 +1,7 @@
 """Run a journey: a Markdown page of commands, edits and expected output.
 
 README.md in this folder describes the format. Each journey has a folder and a virtual environment
-of its own, which is empty but for what the journey installs.
+of its own, which contains only what the journey installs.
 """
 
 from __future__ import annotations

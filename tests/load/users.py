@@ -128,7 +128,7 @@ class User:
         """Check that a response belongs to the request with this value.
 
         Raises:
-            WrongResponseError: it is another's.
+            WrongResponseError: it belongs to another request.
             RefusedError: it is an error.
         """
         if answer.get("id") != value:

@@ -36,7 +36,7 @@ class Shop:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.replies: list[dict[str, Any]] = []  # of the API, in turn, as cases have them
+        self.replies: list[dict[str, Any]] = []  # of the API, in turn, in the form of cases
 
     def generate(self, manifest: str, *more: str, head: str = HEAD) -> int:
         """Write the manifest and run `mcpgen generate`; return its exit code."""

@@ -1,6 +1,6 @@
 """Tour of everything-mcp for both generations of the `mcp` client.
 
-Results are read in the words of the wire, which both models know.
+Results are read by their wire names, which both models support.
 """
 
 import json

@@ -80,7 +80,7 @@ def messages(draw: st.DrawFn, revision: str) -> dict[str, Any]:
             part[key] = draw(ANY_JSON)
         else:
             del part[key]
-        if revision == MODERN:  # else it would be a message of another era
+        if revision == MODERN:  # otherwise it would be a legacy message
             params = message.setdefault("params", {})
             message["params"] = params if isinstance(params, dict) else {}
             meta = message["params"].get("_meta")

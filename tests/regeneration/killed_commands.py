@@ -83,7 +83,7 @@ def main(original: Path, work: Path, cache: Path, name: str) -> None:
         assert_nothing_is_lost(target, name)
         assert command(target, cache) == 0
         assert_nothing_is_lost(target, name)
-        # Where `generate` had to come between, the two are the same once it came to both.
+        # If `generate` had to run in between, both are the same after it ran on both.
         is_same = projects.tree(target) == after or finished(target, cache) == wanted
         assert is_same, f"step {step}"
         shutil.rmtree(target)

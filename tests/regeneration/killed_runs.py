@@ -2,9 +2,9 @@
 
     python -m tests.regeneration.killed_runs PROJECT WORK CACHE KILLS
 
-Each kill is a real SIGKILL. For most the process sends it to itself just before one chosen call
-that changes the disk; the last ones come from outside, whenever they come. What `generate` makes in
-memory is made once, by the real stages: before it writes there is nothing to be lost.
+Each kill is a real SIGKILL. Most are sent by the process itself, just before a selected call that
+changes the disk; the last ones come from outside, at various times. The files that `generate` makes
+in memory are made once, by the real stages, since nothing can be lost before it writes.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ def test_a_broken_lock_is_rebuilt(project: Path, cache: Path, loss: str) -> None
     if loss == "in conflict":
         assert lock.read_text() == text
     else:
-        # Two facts only the lock had: where the document came from, and the first mcpgen.yaml, with
-        # the entries that `new` proposes.
+        # Two facts are in the lock only: the origin of the document, and the first mcpgen.yaml,
+        # with the entries that `new` proposes.
         before, after = (json.loads(each) for each in (text, lock.read_text()))
         assert before["documents"]["openapi.yaml"].pop("source") == "project.yaml"
         assert after["documents"]["openapi.yaml"].pop("source") == ""

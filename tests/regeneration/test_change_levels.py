@@ -66,7 +66,7 @@ NAME = "{name: name, in: query, schema: {type: string}}"
 SHOP = "{name: shop, in: query, required: true, schema: {type: string}}"
 
 CASES = [
-    # (what, what of the document becomes what, the rule, its level)
+    # (name, old and new text of the document, rule, level)
     ("tool removed", (COUNT, ""), "tool-removed", "major"),
     ("input removed", (f"        - {NAME}\n", ""), "input-removed", "major"),
     (
@@ -177,7 +177,7 @@ def test_a_hint_that_a_newer_version_decides_is_a_change(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     document = DOCUMENT.replace("operationId: countPets", "operationId: resetPets")
-    with monkeypatch.context() as older:  # whose rules knew only the method
+    with monkeypatch.context() as older:  # its rules used only the method
         older.setattr(annotations, "find_danger", lambda _: None)
         made = projects.new(tmp_path / "server", cache, document)
     lock = json.loads((made / "mcpgen.lock").read_bytes())

@@ -66,5 +66,5 @@ def test_clean_merges_are_identical_to_those_of_git(tmp_path: Path) -> None:
             else:
                 only_git += 1
     assert clean_in_both > CASES // 2
-    # We are the more careful one, which is no merit where git's merge is plain.
+    # mcpgen reports more conflicts than git, but it must not do so for simple merges.
     assert only_git < clean_in_both // 3

@@ -44,7 +44,7 @@ def test_foreign_files_are_kept_and_reported_inside_generated_folders(
     told = [problem.message.split(" is in a folder")[0] for problem in check(project).problems]
     assert told == among
 
-    # A tag goes, and with it everything that mcpgen has in some folder.
+    # A tag is removed, and with it all generated files of some folder.
     (project / "openapi.yaml").write_text(projects.CHANGED_DOCUMENT)
     report = projects.generate(project, cache)
     assert report.outcome == "done"

@@ -21,7 +21,7 @@ HEAVY = {
     "aiohttp", "copier", "datamodel_code_generator", "jinja2", "jsonschema_rs",
     "openapi_spec_validator", "pydantic", "rich", "ruff", "tomlkit", "yaml",
 }  # fmt: skip
-OF_THE_WORKSPACE = {"jsonschema_rs", "yaml"}  # which read its own file
+OF_THE_WORKSPACE = {"jsonschema_rs", "yaml"}  # used to read the workspace file
 WATCHED = """
 import json, sys
 read = []

@@ -22,7 +22,7 @@ from tests.support.random_documents import shuffled
 
 SPEC = SPECS / "petstore.yaml"
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
-# What tools that mcpgen calls would read, had they looked around.
+# Settings that tools called by mcpgen would use if they searched for configuration files.
 HOSTILE = """\
 [tool.ruff]
 line-length = 40
@@ -129,7 +129,7 @@ def test_generate_restores_a_checkout_with_other_line_ends(reference: Path, tmp_
     owned = [path for path, entry in files.items() if entry["class"] == "owned"]
     make(tmp_path, "check", "server")
     make(tmp_path, "generate", "server")
-    for path in (*owned, TASKS_FILE):  # theirs, line ends and all
+    for path in (*owned, TASKS_FILE):  # the owner's files, with their line ends
         content = (project / path).read_bytes()
         assert b"\r\n" in content
         (project / path).write_bytes(content.replace(b"\r\n", b"\n"))

@@ -36,7 +36,7 @@ def assert_a_second_run_writes_nothing(source: Path, target: Path, cache: Path) 
     if new(str(source), target, options, projects.silent).outcome != "done":
         return False
     before, written = projects.tree_hash(target), projects.times(target)
-    shutil.rmtree(cache / "current", ignore_errors=True)  # not there where something was warned of
+    shutil.rmtree(cache / "current", ignore_errors=True)  # missing after a run with warnings
     report = projects.generate(target, cache)
     assert (report.outcome, report.written, report.deleted) == ("done", (), ())
     assert (projects.tree_hash(target), projects.times(target)) == (before, written)
@@ -91,5 +91,5 @@ def test_a_second_run_on_a_random_document_writes_nothing(
     folder = tmp_path_factory.mktemp("random")
     source = folder / "document.json"
     source.write_text(json.dumps(document))
-    # Of 20 that can be served; a generator of documents that mostly cannot would fail the test.
+    # 20 documents that can be served; hypothesis fails the test if most documents cannot.
     assume(assert_a_second_run_writes_nothing(source, folder / "server", cache))

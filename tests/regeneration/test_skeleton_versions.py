@@ -105,7 +105,7 @@ def out_of_a_zip(project: Path) -> Path:
     archive = project.with_suffix(".zip")
     with zipfile.ZipFile(archive, "w") as file:
         for path, content in projects.tree(project).items():
-            file.writestr(zipfile.ZipInfo(path), content)  # of 1980, which is all that it says
+            file.writestr(zipfile.ZipInfo(path), content)  # dated 1980, without other metadata
     target = project.with_name("unpacked")
     with zipfile.ZipFile(archive) as file:
         file.extractall(target)
@@ -166,7 +166,7 @@ def test_without_lock_and_base_all_edits_and_deletions_are_kept(
     projects.assert_edits_are_there(project)
     assert "New in the third." in (project / "README.md").read_text()
     assert '"mcpgen>=0.7,<0.8", "httpx>=0.28"' in (project / "pyproject.toml").read_text()
-    # What nothing tells from a deletion stays away; what nothing tells from a user's file stays.
+    # A missing file may be one that the user deleted; an obsolete one may be the user's own.
     assert not (project / "SECURITY.md").exists()
     assert (project / "OLD.md").exists()
 

@@ -168,7 +168,7 @@ def test_a_step_is_retried_up_to_its_limit_and_then_fails() -> None:
         assert loop.time() == 8
     assert calls.given == [("get", {"x": 1})] * 3
     assert calls.scopes == ["a-0", "a-1", "a-2"]
-    assert calls.attempts == [1, 1, 1]  # so that the client does not try again beside it
+    assert calls.attempts == [1, 1, 1]  # so that the client does not retry, too
     assert calls.told[1] == "step 1 of 1: a, again in 4 seconds"
     assert sorted(set(calls.progress)) == calls.progress
 

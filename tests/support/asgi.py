@@ -50,7 +50,7 @@ class AsgiExchange(Exchange):
 
     async def vanish(self) -> None:
         self._messages.put_nowait({"type": "http.disconnect"})
-        for _ in range(6):  # lets whoever waits for that act on it
+        for _ in range(6):  # lets tasks that wait for it run
             await asyncio.sleep(0)
 
 

@@ -1,10 +1,10 @@
 """The servers in generated_examples/, and the sources of each.
 
-`specs/<name>.yaml` is the document of a server, if it has one; `specs/<name>/` has what a person
-decided about it (`mcpgen.yaml`, overlays), copied into the project. Handlers, skills, and tests and
-tasks of a person's own are written where they are committed, and stay; so does the evidence of the
-tests, which is found anew where it no longer holds. What a person wrote into `README.md` is merged
-with its new version, as in any project.
+`specs/<name>.yaml` is the document of a server, if it has one; `specs/<name>/` has the files of its
+owner (`mcpgen.yaml`, overlays), which are copied into the project. Handlers, skills, handwritten
+tests and tasks are edited where they are committed, and are kept; so is the evidence of the tests,
+which is renewed if it is outdated. The owner's text in `README.md` is merged with its new version,
+as in any project.
 """
 
 from __future__ import annotations

@@ -236,7 +236,7 @@ class Exchange:
     async def vanish(self) -> None:
         """Close the connection of a call that continues, and wait until the server has noticed."""
         self._http.disconnect()
-        for _ in range(3):  # lets whoever waits for that act on it
+        for _ in range(3):  # lets tasks that wait for it run
             await asyncio.sleep(0)
 
 

@@ -61,8 +61,8 @@ REQUESTS = {
     "roots/list": "ListRootsRequest",
     "sampling/createMessage": "CreateMessageRequest",
 }
-# Objects that the schema leaves open, so that a newer revision may add to them: an older one's
-# frames must not have the additions.
+# Objects that the schema leaves open for members of newer revisions. Frames of an older revision
+# must not have these members.
 CLOSED = {
     "Annotations", "AudioContent", "BlobResourceContents", "CallToolResult", "CompleteResult",
     "DiscoverResult", "EmbeddedResource", "GetPromptResult", "ImageContent", "Implementation",
@@ -102,7 +102,7 @@ def check_frame(revision: str, frame: dict[str, Any], method: str = "") -> None:
         kind = "JSONRPCErrorResponse" if "JSONRPCErrorResponse" in names else "JSONRPCError"
         if frame["error"]["code"] == URL_ELICITATION_REQUIRED:
             kind = "URLElicitationRequiredError"
-        # Without a readable id there is none to give; no schema has null.
+        # An error response to a message without a readable id has none; no schema allows null.
         _check(revision, kind, {"id": 0, **frame})
         assert frame.keys() <= {"jsonrpc", "id", "error"}
     else:

@@ -48,7 +48,7 @@ async def running(
     """Run the mock API and the server over HTTP; over stdio, clients start the server.
 
     The package runs from its source folder, or from `site` where it was installed. The mock of a
-    server without an API refuses every request. `toolset` is what it lists, if not the usual.
+    server without an API refuses every request. `toolset` selects tools other than the default.
     `more` are further settings, without the server's prefix.
     """
     package = find_package(directory)

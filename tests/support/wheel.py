@@ -91,7 +91,7 @@ def pip_command(scripts: Path) -> list[str]:
         "CONFIG_FILE": os.devnull,
         "DISABLE_PIP_VERSION_CHECK": "1",
         "FIND_LINKS": str(wheelhouse),
-        "NO_COMPILE": "0",  # "0" is how pip spells that it is on; an environment lives for one test
+        "NO_COMPILE": "0",  # "0" turns it on; an environment is used by one test
         "NO_INDEX": "1",
         "QUIET": "1",
     }

@@ -26,8 +26,8 @@ JSON_ACCEPTED = {"Accept": "application/json"}
 class Exchange:
     """The expected request, byte for byte, and the response to it."""
 
-    sends: str  # "GET /pets?limit=3"; with a whole URL where the case is about hosts
-    headers: Mapping[str, str]  # all but those that every HTTP client adds by itself
+    sends: str  # "GET /pets?limit=3"; with an absolute URL if the case is about hosts
+    headers: Mapping[str, str]  # without those that every HTTP client adds
     body: bytes | None
     answer: Answer
 
@@ -51,10 +51,10 @@ class Case:
     tool: str
     arguments: dict[str, Any]
     environ: Mapping[str, str]
-    exchanges: tuple[Exchange, ...]  # none where nothing may be sent
-    refused: tuple[str, ...] = ()  # what the refusal says, the argument and the rule
+    exchanges: tuple[Exchange, ...]  # empty if nothing may be sent
+    refused: tuple[str, ...] = ()  # texts in the error: the argument and the rule
     result: Mapping[str, Any] | None = field(default=None)
-    is_configured: bool = True  # whether the base URL is the listener's
+    is_configured: bool = True  # whether the base URL is that of the listener
 
     def __str__(self) -> str:
         return f"{self.clause}: {self.name}"

@@ -1,6 +1,6 @@
 """Tests of a call of each body kind in GitHub's, Stripe's and Twilio's documents, as it arrives.
 
-The operations are cut out of the documents, with all that those refer to, and served alone.
+The operations are extracted from the documents, with everything that they refer to.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
 
-# What every HTTP client adds by itself. `Content-Length` is held against the body.
+# Headers that every HTTP client adds. `Content-Length` is compared with the body.
 _OF_THE_CLIENT = frozenset({"host", "user-agent", "accept-encoding", "content-length"})
 
 

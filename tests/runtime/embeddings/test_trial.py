@@ -83,7 +83,7 @@ NOT_IMPORTED, INSTALL = (
     "mcpgen[embeddings] cannot be imported",
     MissingExtraError("embeddings").command,
 )
-# What the module does that is imported in place of a library, and what is said of it.
+# The replaced library, the code of its replacement, and the expected message.
 LIBRARIES = {
     "hangs": (
         "tokenizers",

@@ -26,7 +26,7 @@ def narrowed(value: Any, **entry: Any) -> tuple[Any, list[str]]:
         ({"a": {}}, {"c": 2}, {}),
         ({"[]": {"id": {}}}, [{"id": 1, "x": 2}, {"x": 3}], [{"id": 1}, {}]),
         ({"a": {"[]": {"[]": {"id": {}}}}}, {"a": [[{"id": 1, "x": 2}]]}, {"a": [[{"id": 1}]]}),
-        # The API answers otherwise than it is described: nothing slips through that was left out.
+        # The response does not match its description: unselected members are still removed.
         ({"[]": {"id": {}}}, {"id": 1, "secret": 2}, {"id": 1}),
         ({"id": {}}, [{"id": 1, "secret": 2}], [{"id": 1}]),
         ({"id": {}}, "plain text", "plain text"),
@@ -80,7 +80,7 @@ def test_what_is_cut_twice_goes_on_where_less_is_shown() -> None:
     kept, cuts = Projection(max_items=20, max_bytes=1000).cut({"items": items})
     (cut,) = cuts
     assert cut == Cut(("items",), "items", len(kept["items"]), 50, len(kept["items"]))
-    # An earlier cut inside of an item that is not shown any more is none.
+    # An earlier cut inside an item that is no longer shown is dropped.
     earlier = (Cut(("items", 30, "tags"), "items", 1, 3, 1), Cut(("items",), "items", 40, 50, 40))
     assert merge_cuts(earlier, cuts, kept) == cuts
 

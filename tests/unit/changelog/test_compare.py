@@ -66,7 +66,7 @@ def of_output(old: Any, new: Any) -> Changelog:
 
 
 TOOLS = [
-    # (the case as regeneration.md has it, the tools afterwards, rule, level)
+    # (the case in regeneration.md, the tools afterwards, rule, level)
     ("tool removed", {}, "tool-removed", MAJOR),
     ("tool renamed", {"find_pets": TOOL}, "tool-renamed", MAJOR),
     (
@@ -276,7 +276,7 @@ def test_reordered_properties_are_not_a_change() -> None:
 
 
 NARROWED_AND_WIDENED: list[tuple[str, Any, Any, str]] = [
-    # (what, an argument that takes more, one that takes less, the rule without -narrowed)
+    # (name, schema of the wider argument, of the narrower one, the rule without -narrowed)
     ("types", {"type": ["string", "null"]}, TEXT, "type"),
     ("number and integer", {"type": "number"}, NUMBER, "type"),
     ("anything and a type", {}, TEXT, "type"),

@@ -14,7 +14,7 @@ from mcpgen.openapi.validate.validate import validate
 from tests.support.paths import SHARED
 
 FOLDER = SHARED / "adversarial"
-# Rejected by other stages, or with codes that this part owes to the expected behaviour.
+# Documents rejected by other stages, and the rules that are expected here.
 NOT_A_DOCUMENT = {"d37_template_tasks/copier.yml"}
 CODES = {
     "d18_ref_file_etc_passwd.json": {"outside-ref": 1},

@@ -22,7 +22,7 @@ from mcpgen.factory.validate.verdicts import Verdict
 from tests.support.official_suite import SuiteCheck
 
 HERE: Final = Path(__file__).parent
-# A scenario that finds no tool of the fixture reports so as a failure.
+# A scenario reports a missing tool of the fixture as a failure.
 _NOT_TESTED: Final = ("Not testable", "Check was not observed")
 _FAILED: Final = {"FAILURE", "WARNING"}
 _FINDINGS: Final = {Verdict.FAIL, Verdict.ERROR}

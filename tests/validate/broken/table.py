@@ -401,7 +401,7 @@ BROKEN = (
     *AUTHORIZATION,
 )  # fmt: skip
 
-# The whole examination of these waits for what never comes: in `make validate-selftest` alone.
+# Examining these takes long, since expected messages never arrive: `make validate-selftest` only.
 SLOW = frozenset(
     {"messages.AllIdsAsText", "messages.DropsConcurrentRequests", "stdio.IgnoresEndOfInput"}
 )
@@ -409,7 +409,7 @@ SLOW = frozenset(
 # Faults that the validator does not find yet: server and revision.
 MISSED: frozenset[tuple[str, str]] = frozenset()
 
-# Requirements with a MUST that are checked and for which there is no broken server, and why.
+# Checked requirements with a MUST but without a broken server, and the reasons.
 UNTRIED: dict[str, str] = {
     "version-echoed": "a server that answers with another version does not support the requested one",
     "request-state-protected": "whether a changed state matters cannot be seen, so it never fails",

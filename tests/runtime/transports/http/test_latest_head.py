@@ -21,7 +21,7 @@ from tests.runtime.transports.http.test_server import http, until
 from tests.support.http_server import make_served, modern
 
 HEALTH = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-FOREIGN = HEALTH[:-2] + b"Origin: http://evil.example\r\n\r\n"  # begins as a head that is known
+FOREIGN = HEALTH[:-2] + b"Origin: http://evil.example\r\n\r\n"  # begins like a known head
 
 
 def call(**arguments: Any) -> bytes:
@@ -33,7 +33,7 @@ REQUESTS = [
     ORDINARY,
     http(call(a=2)),  # the same head
     http(call(a=22)),
-    http(call(a=1).replace(b"echo", b"fail")),  # its head says another thing
+    http(call(a=1).replace(b"echo", b"fail")),  # a different head
     http(call(a=1)[:-1] + b"]"),
     http(b"%x\r\n%b\r\n0\r\n\r\n" % (len(call(a=1)), call(a=1)), Transfer_Encoding="chunked"),
     http(call(a=1), target="/elsewhere"),
@@ -117,7 +117,7 @@ def test_responses_do_not_depend_on_how_requests_are_split(
     async def compare() -> None:
         expected = [await answer_alone(request) for request in requests]
         server = new_server()
-        for _ in range(4):  # the later, the more of the heads are known
+        for _ in range(4):  # in later rounds, more of the heads are known
             client = Client(server)
             for start, end in pairwise(bounds):
                 client.send(sent[start:end])

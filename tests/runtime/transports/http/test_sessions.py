@@ -444,7 +444,7 @@ def test_the_memory_of_an_idle_session_is_bounded() -> None:
             await client.initialize("2025-11-25", {"roots": {}, "sampling": {}, "elicitation": {}})
             await client.post(tool_call("echo"))
 
-        await use_one()  # whatever is made once
+        await use_one()  # allocates what is made only once
         tracemalloc.start()
         before, _ = tracemalloc.get_traced_memory()
         for _ in range(200):

@@ -62,7 +62,7 @@ def modules_after(folder: Path, *messages: object) -> set[str]:
     """Return the modules that a server has imported when it exits after these messages."""
     with StdioProcess(folder, python=("-c", REPORTING)) as server:
         server.send(*messages)
-        server.close_stdin()  # before the answers, so that no pause is taken for an idle client
+        server.close_stdin()  # before the responses, so that no pause looks like an idle client
         assert all("error" not in answer for answer in server.rest())
         assert server.wait() == 0
     return set((folder / "modules.txt").read_text().splitlines())

@@ -163,7 +163,7 @@ def test_a_crashing_handler_does_not_reveal_its_error(
     assert server.ask(call(2, "echo", "alive"))["id"] == 2
 
 
-MALFORMED: dict[str, tuple[bytes, int | None, Any]] = {  # line -> code, id; None: silence
+MALFORMED: dict[str, tuple[bytes, int | None, Any]] = {  # line -> code, id; None: no response
     "no JSON": (b"hello", -32700, None),
     "half a message": (b'{"jsonrpc":"2.0","id":1,"method":"tools/list"', -32700, None),
     "two messages on a line": (b"{}{}", -32700, None),
@@ -278,7 +278,7 @@ def test_an_idle_server_exits_immediately(server: StdioProcess, how: Any, is_hot
     assert "Traceback" not in server.stderr
 
 
-# Writes down each timer that is set and each wait that is entered, with or without asyncio.
+# Records each timer and each wait, with or without asyncio.
 WATCHING = """
 import asyncio, time
 from pathlib import Path

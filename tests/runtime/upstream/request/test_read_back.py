@@ -93,7 +93,7 @@ def read_back(location: str, style: str, explode: bool, schema: Any, value: Any)
         (location, style, explode, shape)
         for location, style, explode in STYLES
         for shape in SHAPES
-        # OpenAPI has no row for a value that nothing separates.
+        # The style table of OpenAPI has no delimited form of a scalar.
         if not style.endswith("Delimited") or shape in {"array", "object"}
     ],
 )
@@ -107,7 +107,7 @@ def test_every_style_decodes_to_the_sent_value(
     def check(value: Any) -> None:
         decoded = read_back(location, style, explode, schema, value)
         if decoded is None or _is_lone_comma(value):
-            return  # refused; or read as two items, as some clients encode what separates them
+            return  # refused, or read as two items, since some clients encode separators
         assert decoded.problems == []
         reading = getattr(decoded, location)["color"]
         assert any(value == found for found in reading.values), (value, reading.values)

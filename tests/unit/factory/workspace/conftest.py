@@ -39,8 +39,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def workspace(server: Path, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a workspace of the servers `ant`, `bee` and `cat`, and change to its folder.
 
-    Its cache is as making the server left it. One that tests share would know the stamps of the
-    tests before, whose servers are the same to the byte.
+    Its cache is a copy of the one that was used to make the server. A cache shared by tests would
+    contain the stamps of earlier tests, whose servers have the same bytes.
     """
     root = tmp_path / "shop"
     own_cache = shutil.copytree(cache, tmp_path / "cache")

@@ -316,7 +316,7 @@ def test_changelog_reports_a_level_for_each_server(ws: Ws, workspace: Path) -> N
     levels = {each["server"]: each["level"] for each in report["servers"]}
     assert levels == {"servers/ant": "none", "servers/bee": "major", "servers/cat": "none"}
 
-    for _ in range(2):  # what was told is told again: only a check makes it current
+    for _ in range(2):  # reported again: only a check makes it current
         code, report = ws("changelog", "bee", "cat", "--affected", "--jobs", "1")
         assert (code, ended(report), report["unaffected"]) == (0, {"servers/bee": 0}, 1)
 

@@ -376,7 +376,7 @@ json_values = st.recursive(
 @given(json_values)
 def test_json_and_yaml_forms_agree(value: object) -> None:
     text = json.dumps(value)
-    flow = ("--- " + text).encode()  # no JSON start, hence read as YAML, whose flow style it is
+    flow = ("--- " + text).encode()  # read as YAML (flow style), since it does not start like JSON
     if "\\" in text:
         return  # libyaml knows no surrogate pairs in escapes
     as_json = read_source_file(f"[[{text}]]".encode(), "a.json", Problems(), Limits()).value
@@ -424,7 +424,7 @@ def test_any_bytes_are_parsed_or_rejected(content: bytes) -> None:
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"  # which knows chunks
+    protocol_version = "HTTP/1.1"  # required for chunked responses
 
     def end_headers(self) -> None:
         self.send_header("Connection", "close")

@@ -22,7 +22,7 @@ def forbid_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     def make(*_: object) -> None:
         raise RanError
 
-    # By name the package has the function, not the module.
+    # The attribute of the package is the function, so the module is imported by its name.
     monkeypatch.setattr(import_module("mcpgen.pipeline.commands.generate"), "_build", make)
 
 

@@ -20,7 +20,7 @@ from mcpgen.factory.test.mutation.mutants import GONE, JsonChange, Mutant, Packa
 from tests.support.paths import EXAMPLES
 
 PETSTORE = EXAMPLES / "petstore-mcp"
-# No operation of the examples has what these take away.
+# No operation of the examples has the features that these operators remove.
 NOT_IN_EXAMPLES = {"escaped-reserved", "lost-alias", "lost-encoding", "wire-name"}
 
 
