@@ -89,7 +89,7 @@ class Mock:
 
 
 def _number(item: dict[str, Any], number: int) -> dict[str, Any]:
-    """Return a copy of a list item with a number and a name of its own."""
+    """Return a copy of a list item with its own number and name."""
     changed = {**item}
     for name in ("number", "id"):
         if isinstance(item.get(name), int):

@@ -135,7 +135,7 @@ def test_architecture_names_every_package() -> None:
 
 
 def _without_prose(page: str) -> str:
-    """Return the code spans, code blocks and tables of a page, each on lines of its own."""
+    """Return the code spans, code blocks and tables of a page, each on separate lines."""
     tokens = MarkdownIt().enable("table").parse(page)
     inner = [child for token in tokens for child in (token, *(token.children or ()))]
     spans = [f"`{it.content}`" for it in inner if it.type == "code_inline"]

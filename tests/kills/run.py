@@ -165,7 +165,7 @@ async def kill_replicas(folder: Path, kills: int, seed: int) -> Report:
 async def _wait_for_results(
     outcomes: list[Outcome], count: int, calling: list[asyncio.Task[None]]
 ) -> None:
-    """Wait until so many calls were answered, or a client has failed."""
+    """Wait until this many calls were answered, or a client has failed."""
     while sum(outcome.kind == "result" for outcome in outcomes) < count:
         if any(task.done() for task in calling):
             return

@@ -183,7 +183,7 @@ class Browser:
     async def open(
         self, url: str, *, width: int = 760, height: int = 640, scheme: str = "light"
     ) -> Page:
-        """Open a page in a new tab of its own."""
+        """Open a page in a new tab."""
         target = await self.send("Target.createTarget", {"url": "about:blank"})
         attach = {"targetId": target["targetId"], "flatten": True}
         session = (await self.send("Target.attachToTarget", attach))["sessionId"]

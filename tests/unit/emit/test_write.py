@@ -230,7 +230,7 @@ def left_journal(target: Path, journal: object) -> None:
 def test_a_journal_with_a_path_outside_the_project_is_rejected(
     tmp_path: Path, writes: list[str], deletes: list[str]
 ) -> None:
-    """The journal may be part of a folder from somebody else."""
+    """The journal may come with a folder from an untrusted source."""
     target, out = tmp_path / "t", tmp_path / "out.txt"
     target.mkdir()
     out.write_text("mine")

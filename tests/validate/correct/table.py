@@ -33,7 +33,7 @@ class Correct(NamedTuple):
 
     @property
     def is_installed(self) -> bool:
-        """Whether the program of the command is there."""
+        """Whether the program of the command is installed."""
         return Path(self.command[0]).exists()
 
     def make_target(self) -> Target:

@@ -55,19 +55,19 @@ _SEVERITIES: Final = ("error", "warning", "note")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What mcpgen printed, and what the run took, with all processes that it started."""
+    """Output of mcpgen, and resources used by the run with all processes that it started."""
 
     report: Mapping[str, Any]
     seconds: float
     cpu_seconds: float
 
     def store(self, name: str) -> None:
-        """Store the report for whoever looks into a finding."""
+        """Store the report, for examining findings later."""
         (_REPORTS / f"{name}.json").write_text(json.dumps(self.report, indent=1))
 
 
 def isolate(arguments: Sequence[str]) -> None:
-    """Run this module again in namespaces of its own and exit with its status.
+    """Run this module again in separate namespaces and exit with its status.
 
     It has no network, and every process that a server leaves behind ends with it.
     """
@@ -105,7 +105,7 @@ def find_free_port() -> int:
 
 @contextlib.contextmanager
 def serve(command: Sequence[str], port: int, environment: Mapping[str, str]) -> Iterator[None]:
-    """Run a server over HTTP until it is used no more."""
+    """Run a server over HTTP until the end of the block."""
     process = subprocess.Popen(
         command,
         env=environment,
@@ -136,7 +136,7 @@ def serve(command: Sequence[str], port: int, environment: Mapping[str, str]) -> 
 
 
 class Run:
-    """One server with a temporary folder of its own, also as its home."""
+    """One server with its own temporary folder, which is also its home folder."""
 
     def __init__(self, server: Server, folder: Path) -> None:
         self.server = server

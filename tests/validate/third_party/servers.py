@@ -86,7 +86,7 @@ def read_servers() -> tuple[Server, ...]:
 
 
 def install(server: Server) -> None:
-    """Install a server unless these very pins are there already."""
+    """Install a server unless the same pins are already installed."""
     stamp = server.at / "installed.txt"
     wanted = "\n".join(server.pins)
     if stamp.exists() and stamp.read_text() == wanted:

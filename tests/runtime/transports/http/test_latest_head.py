@@ -95,7 +95,7 @@ async def answer_alone(request: bytes) -> bytes:
 
 
 async def warm_client() -> Client:
-    """Return a client whose ordinary head is known, and which got three responses."""
+    """Return a client whose usual head the server knows, after three responses."""
     client = Client(new_server())
     for count in (1, 2, 3):
         client.send(ORDINARY)

@@ -1,4 +1,4 @@
-"""Tests that stack traces and paths in error messages are told from similar text."""
+"""Tests that stack traces and paths in error messages are distinguished from similar text."""
 
 from __future__ import annotations
 
