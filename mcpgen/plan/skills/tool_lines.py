@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from mcpgen.ir.skill_plan import SkillBlock, SkillSection
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
@@ -58,18 +59,23 @@ def write_tool_lines(tools: Sequence[ToolPlan], tokens: int, search: str) -> tup
 
 
 def _describe_purpose(tool: ToolPlan) -> str:
+    entry = tool.stated.entry
+    return _write_purpose(tool.description, tool.operation.key, entry.description, entry.append)
+
+
+@lru_cache(maxsize=16_384)  # the skill of the server and that of a toolset show the same tools
+def _write_purpose(description: str, operation: str, stated: str, appended: str) -> str:
     """Return the purpose of a tool: two sentences of its description, and the manifest's text.
 
     The rest of a document's description is in the list of tools. It may be long, and may try to
     steer a model, which would give it more weight in a skill.
     """
-    entry = tool.stated.entry
-    if entry.description:
-        return quote_sentence(f"{entry.description} {entry.append}", 2 * _MAX_PURPOSE, is_own=True)
-    text = tool.description.replace(f" (`{tool.operation.key}`)", "").replace(DELETE_NOTE, "")
-    text = text.replace(plain_line(entry.append), "") if entry.append else text
+    if stated:
+        return quote_sentence(f"{stated} {appended}", 2 * _MAX_PURPOSE, is_own=True)
+    text = description.replace(f" (`{operation}`)", "").replace(DELETE_NOTE, "")
+    text = text.replace(plain_line(appended), "") if appended else text
     about = quote_sentence(" ".join(split_sentences(plain_line(text))[:2]), _MAX_PURPOSE)
-    return f"{about} {quote_sentence(entry.append, _MAX_PURPOSE, is_own=True)}".strip()
+    return f"{about} {quote_sentence(appended, _MAX_PURPOSE, is_own=True)}".strip()
 
 
 def make_call_section(plan: ServerPlan, tools: Iterable[ToolPlan]) -> SkillSection | None:
