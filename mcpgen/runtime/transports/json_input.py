@@ -37,6 +37,9 @@ _FEW_EXPONENTS: Final = 100
 _BRACKET: Final = rb"[\[\]{}]"
 _BACKSLASH: Final = ord("\\")  # one byte is found 15 times faster than a sequence
 _ARRAY: Final = ord("[")
+_SPACE: Final = ord(" ")
+_START: Final = 16  # bytes that have a space if the text has any between its tokens
+_NO_META: Final[dict[str, Any]] = {}
 _SCALARS: Final = (  # the members of a message before the first that is an object
     rb'\s*\{((?:\s*"(?:jsonrpc|id|method)"\s*:\s*(?:"[^"\\]*"|-?[0-9]{1,18})\s*,)+)'
 )
@@ -115,13 +118,20 @@ def make_hot_decoder() -> Decode:
         try:
             is_slow = size > _SHORT_BYTES and len(re.findall(_EXPONENT, data)) > _FEW_EXPONENTS
             message = decode_exponents(data) if is_slow else decode(data)
+            colons = 0
+            if _SPACE in data[:_START]:  # or else the encoding is probably equal
+                # A duplicate member was dropped, and each member had a colon of its own: there is
+                # none if as many members are left as the text has colons.
+                colons = data.count(b":")
+                if _count_members(message) == colons:
+                    return message
             encoded = encode(message)
             if encoded == data:
                 return message
-            # A duplicate member was dropped together with its colons. Encoding keeps all other
-            # colons, and adds one only for an escape of the form `\u003a`.
+            # A dropped member took its colons with it. Encoding keeps all other colons, and adds
+            # one only for an escape of the form `\u003a`.
             is_escaped = _BACKSLASH in data and b"\\u003" in data
-            if not is_escaped and encoded.count(b":") == data.count(b":"):
+            if not is_escaped and encoded.count(b":") == (colons or data.count(b":")):
                 return message
         except OverflowError:
             pass  # an integer that msgspec decodes but cannot encode
@@ -130,6 +140,22 @@ def make_hot_decoder() -> Decode:
         return decode_cold(data)
 
     return decode_hot
+
+
+def _count_members(message: Any) -> int:
+    """Count the members of a call, its params, its arguments and its metadata; 0 if it is no call.
+
+    Objects deeper inside are not counted: encoding them costs less than looking for them.
+    """
+    try:
+        params = message["params"]
+        arguments = params["arguments"]
+    except (KeyError, TypeError):
+        return 0
+    meta = params["_meta"] if "_meta" in params else _NO_META
+    if type(arguments) is not dict or type(meta) is not dict:
+        return 0
+    return len(message) + len(params) + len(arguments) + len(meta)
 
 
 def _check_bounds(data: bytes) -> None:
