@@ -138,9 +138,14 @@ class Dispatcher:
         return self._tasks.keys()
 
     @property
+    def room(self) -> int:
+        """How many more requests a transport may dispatch; it must delay or refuse others."""
+        return self.max_in_flight - len(self._tasks) - len(self._ready)
+
+    @property
     def is_full(self) -> bool:
         """Whether a transport must delay or refuse further requests."""
-        return len(self._tasks) + len(self._ready) >= self.max_in_flight
+        return self.room <= 0
 
     def dispatch(self, protocol: ServerProtocol, events: Iterable[Event], flush: Flush) -> None:
         """Handle the events that `ServerProtocol.receive` returned.

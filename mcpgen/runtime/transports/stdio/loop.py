@@ -17,6 +17,7 @@ from mcpgen.runtime.handlers.dispatcher import Dispatcher
 from mcpgen.runtime.process.memory_budget import response_budget
 from mcpgen.runtime.process.output_queue import queue_output
 from mcpgen.runtime.process.watchdog import Watchdog
+from mcpgen.runtime.protocol.events import Event
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.transports.json_input import make_hot_decoder
 from mcpgen.runtime.transports.shutdown import (
@@ -155,12 +156,14 @@ class StdioLoop:
     def _handle_lines(self) -> None:
         """Handle the waiting lines; stop reading while the server is busy."""
         pipe, protocol, dispatcher = self._pipe, self._protocol, self._dispatcher
-        decode, flush = self._decode, self.flush
-        for _ in range(LINES_AT_ONCE if self._may_receive() else 0):
-            if not pipe.lines or dispatcher.is_full:
+        events: list[Event] = []
+        room = dispatcher.room if self._may_receive() else 0
+        for _ in range(LINES_AT_ONCE):
+            if not pipe.lines or len(events) >= room:
                 break
-            dispatcher.dispatch(protocol, pipe.receive(protocol, decode), flush)
-        flush()
+            events += pipe.receive(protocol, self._decode)
+        dispatcher.dispatch(protocol, events, self.flush)
+        self.flush()
         if pipe.lines:
             self._stop_reading()
         elif pipe.is_at_end:
@@ -176,19 +179,29 @@ class StdioLoop:
 
     def _write(self) -> None:
         self._flush_is_due = False
-        for outgoing in self._protocol.messages_to_send():
-            data = outgoing.data
-            size = len(data) + 1
-            self._unwritten += (data, b"\n")
-            self._unwritten_bytes += size
-            if size > LONG_BYTES:
-                self._pipe.grow(size)
+        lines = [outgoing.data for outgoing in self._protocol.messages_to_send()]
+        if lines:
+            self._add_unwritten(lines)
         self._write_unwritten()
         if self._unwritten_bytes > LONG_BYTES or self._counted_bytes:
             response_budget.change_buffered(self._unwritten_bytes - self._counted_bytes)
             self._counted_bytes = self._unwritten_bytes
-        if self._pipe.lines and self._may_receive() and not self._dispatcher.is_full:
+        if self._pipe.lines and self._may_receive() and self._dispatcher.room > 0:
             self._handle_lines()
+
+    def _add_unwritten(self, lines: list[bytes]) -> None:
+        if max(map(len, lines)) < LONG_BYTES:
+            lines.append(b"")  # for the last line end
+            joined = b"\n".join(lines)
+            self._unwritten.append(joined)
+            self._unwritten_bytes += len(joined)
+            return
+        for line in lines:
+            size = len(line) + 1
+            self._unwritten += (line, b"\n")
+            self._unwritten_bytes += size
+            if size > LONG_BYTES:
+                self._pipe.grow(size)
 
     def _write_unwritten(self) -> None:
         unwritten = self._unwritten

@@ -50,13 +50,11 @@ class LineBuffer:
         if whole:
             rest = whole.pop()
             if not self._is_skipping:
-                lines.append(self._take())
+                whole.insert(0, self._take())
             self._is_skipping = False
-            lines += whole
+            lines += filter(bytes.strip, whole)
             self._append(rest, lines)
-        return [
-            line for line in lines if line and (not line.isspace() or type(line) is TruncatedLine)
-        ]
+        return lines
 
     def finish(self) -> list[Line]:
         """Return the line after the last line end, at the end of input."""
