@@ -39,16 +39,17 @@ Method: TypeAlias = "Callable[[Request], bool | None]"
 
 
 def select_methods(definition: ServerDefinition, revision: Revision) -> Mapping[str, Method]:
-    """Return the methods of a revision whose capability the server declares."""
-    methods = definition.methods.get(revision)
-    if methods is None:
-        known = revision.request_methods | revision.extension_methods
-        methods = definition.methods[revision] = {
-            name: method
-            for name, (method, members) in _METHODS.items()
-            if name in known
-            and (not members or any(getattr(definition, member) for member in members))
-        }
+    """Return the methods of a revision whose capability the server declares.
+
+    The definition stores them.
+    """
+    known = revision.request_methods | revision.extension_methods
+    methods = definition.methods[revision] = {
+        name: method
+        for name, (method, members) in _METHODS.items()
+        if name in known
+        and (not members or any(getattr(definition, member) for member in members))
+    }
     return methods
 
 
@@ -244,9 +245,10 @@ def _call_tool(request: Request) -> bool:
     params = request.params
     if type(params.get("name")) is not str:
         raise ProtocolError(INVALID_PARAMS, "`name` must be a string")
-    if type(params.get("arguments", {})) is not dict:
+    if "arguments" in params and type(params["arguments"]) is not dict:
         raise ProtocolError(INVALID_PARAMS, "`arguments` must be an object")
-    _read_input(request)
+    if "inputResponses" in params or "requestState" in params:
+        _read_input(request)
     return True
 
 

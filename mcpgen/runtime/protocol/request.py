@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from mcpgen.runtime.telemetry.observer import Observation
 
 _NO_PROGRESS: Final = float("-inf")
+_NOTHING: Final[JsonObject] = {}  # of all requests: it is never changed
 DEFAULT_LOG_LEVEL: Final = "info"  # for a legacy client that did not set one
 
 
@@ -83,6 +84,7 @@ class Request:
         params: JsonObject,
         stream: Stream = None,
         access: Access | None = None,
+        batch: Batch | None = None,
     ) -> None:
         self.connection = connection
         self.definition = connection.definition  # as this client sees it, from the checks on
@@ -92,14 +94,14 @@ class Request:
         self.params = params
         self.stream = stream
         self.access = access  # of the HTTP request; None without authorization
-        self.client_capabilities: JsonObject = {}  # from this request, or from its legacy session
+        self.client_capabilities = _NOTHING  # from this request, or from its legacy session
         self.progress_token: RequestId | None = None
         self.log_level = ""  # modern: the minimum level of this request; "" for no messages
         self.last_progress = _NO_PROGRESS
-        self.input_responses: JsonObject = {}  # modern: answers to `require_input`
+        self.input_responses = _NOTHING  # modern: answers to `require_input`
         self.request_state = ""  # modern: as the client returned it; untrusted
-        self.requested_notifications: JsonObject = {}  # of a listen whose tasks are not checked
-        self.batch: Batch | None = None
+        self.requested_notifications = _NOTHING  # of a listen whose tasks are not checked
+        self.batch = batch  # of legacy requests only
         self.is_open = True
         self.observation: Observation | None = None  # None without telemetry
         self.screen: OutputScreen | None = None  # masks secrets; set before the handler runs

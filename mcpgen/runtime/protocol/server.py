@@ -55,10 +55,10 @@ def is_modern(message: Any, headers: RoutingHeaders | None, definition: ServerDe
     """
     if not definition.has_both_eras:
         return definition.revisions[0].is_modern
-    params = message.get("params") if type(message) is dict else None
-    meta = params.get("_meta") if type(params) is dict else None
-    if type(meta) is dict and PROTOCOL_VERSION in meta:
-        return True
+    if type(message) is dict and type(params := message.get("params")) is dict:
+        meta = params.get("_meta")
+        if type(meta) is dict and PROTOCOL_VERSION in meta:
+            return True
     version = None if headers is None else headers.version
     return version is not None and version not in LEGACY_NAMES
 
@@ -90,9 +90,9 @@ class ServerProtocol(ClientConnection):
         """
         if modern is None:
             modern = is_modern(message, headers, self.definition)
-        if type(message) is list and not modern:
-            return self._receive_batch(message, stream, access)
         if type(message) is not dict or message.get("jsonrpc") != "2.0":
+            if type(message) is list and not modern:
+                return self._receive_batch(message, stream, access)
             request_id = read_id(message)
             self.refuse(
                 INVALID_REQUEST, "expected one JSON-RPC 2.0 message", stream=stream, id=request_id
@@ -120,7 +120,8 @@ class ServerProtocol(ClientConnection):
             headers.check_notification(
                 notification["method"], meta.get(PROTOCOL_VERSION) if type(meta) is dict else None
             )
-            self._select_revision(headers.version)
+            if headers.version not in self.definition.modern_by_name:
+                raise self._make_version_error(headers.version)
         except ProtocolError as error:
             data = self.encode(error_message(error.code, error.message, error.data))
             self.outbox.append(Outgoing(data, stream, True, http_status(error.code)))
@@ -172,22 +173,23 @@ class ServerProtocol(ClientConnection):
         access: Access | None,
         batch: Batch | None,
     ) -> list[Event]:
-        request_id = parse_id(message["id"])
+        request_id = message["id"]
+        if type(request_id) is not int and type(request_id) is not str:
+            request_id = parse_id(request_id)
+            if request_id is None:
+                self._refuse_id(stream, batch)
+                return []
         params = message.get("params")
         request = Request(
             self,
             REVISION_2026_07_28 if modern else REVISION_2025_11_25,
-            "" if request_id is None else request_id,
+            request_id,
             message["method"],
             {} if params is None else params,
             stream,
             access,
+            batch,
         )
-        request.batch = batch
-        if request_id is None:
-            error = error_message(INVALID_REQUEST, "invalid id: expected a string or an integer")
-            request.respond(self.encode(error), 400)
-            return []
         if self.definition.observer is not None:
             request.observation = self.definition.observer.begin(request)
         try:
@@ -202,11 +204,20 @@ class ServerProtocol(ClientConnection):
         self.in_flight[request_id] = request
         return [request]
 
+    def _refuse_id(self, stream: Stream, batch: Batch | None) -> None:
+        """Send an error for a request whose id is invalid."""
+        text = "invalid id: expected a string or an integer"
+        if batch is None:
+            self.refuse(INVALID_REQUEST, text, stream=stream)
+        else:
+            self.settle(batch, self.encode(error_message(INVALID_REQUEST, text)))
+
     def _begin(self, request: Request, modern: bool, headers: RoutingHeaders | None) -> bool | None:
         """Check a request and answer it; return True if a handler must do that."""
         if type(request.params) is not dict:
             raise ProtocolError(INVALID_PARAMS, "`params` must be an object")
-        if request.id in self.in_flight or request.id in self.subscriptions:
+        request_id = request.id
+        if request_id in self.in_flight or request_id in self.subscriptions:
             raise ProtocolError(
                 INVALID_REQUEST, "duplicate id: a request with this id is not answered yet"
             )
@@ -214,9 +225,12 @@ class ServerProtocol(ClientConnection):
             self._read_modern(request, headers)
         else:
             self._read_legacy(request)
-        if self.definition.views is not None:
-            request.definition = self.definition.for_client(request.client_capabilities)
-        method = select_methods(request.definition, request.revision).get(request.method)
+        definition = self.definition
+        if definition.views is not None:
+            request.definition = definition = definition.for_client(request.client_capabilities)
+        revision = request.revision
+        methods = definition.methods.get(revision) or select_methods(definition, revision)
+        method = methods.get(request.method)
         if method is None:
             raise ProtocolError(METHOD_NOT_FOUND, f"unknown method {request.method[:100]!r}")
         return method(request)
@@ -243,7 +257,10 @@ class ServerProtocol(ClientConnection):
             )
         if headers is not None:
             headers.check_request(request.method, params, version)
-        request.revision = self._select_revision(version)
+        revision = self.definition.modern_by_name.get(version)
+        if revision is None:
+            raise self._make_version_error(version)
+        request.revision = revision
         if headers is not None and request.method == "tools/call":
             self._check_argument_headers(headers, params)
         request.client_capabilities = capabilities
@@ -262,12 +279,6 @@ class ServerProtocol(ClientConnection):
         rules = tools.header_rules(name) if tools is not None and type(name) is str else None
         if rules and type(arguments := params.get("arguments", {})) is dict:
             headers.check_arguments(rules, arguments)
-
-    def _select_revision(self, version: str | None) -> Revision:
-        revision = self.definition.modern_by_name.get(version or "")
-        if revision is None:
-            raise self._make_version_error(version)
-        return revision
 
     def _make_version_error(self, requested: object) -> ProtocolError:
         data = {

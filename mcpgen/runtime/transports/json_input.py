@@ -152,7 +152,7 @@ def _count_members(message: Any) -> int:
         arguments = params["arguments"]
     except (KeyError, TypeError):
         return 0
-    meta = params["_meta"] if "_meta" in params else _NO_META
+    meta = params.get("_meta", _NO_META)
     if type(arguments) is not dict or type(meta) is not dict:
         return 0
     return len(message) + len(params) + len(arguments) + len(meta)
