@@ -47,8 +47,7 @@ def select_methods(definition: ServerDefinition, revision: Revision) -> Mapping[
     methods = definition.methods[revision] = {
         name: method
         for name, (method, members) in _METHODS.items()
-        if name in known
-        and (not members or any(getattr(definition, member) for member in members))
+        if name in known and (not members or any(getattr(definition, member) for member in members))
     }
     return methods
 

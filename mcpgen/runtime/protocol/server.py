@@ -30,7 +30,6 @@ from mcpgen.runtime.protocol.versions import (
     LEGACY_NAMES,
     REVISION_2025_11_25,
     REVISION_2026_07_28,
-    Revision,
 )
 
 TYPE_CHECKING = False

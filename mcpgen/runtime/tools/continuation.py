@@ -49,12 +49,11 @@ class Rest(Struct):
     place: Place = ()  # the start of the result, as `open` found it
     value: Any = None  # the selected part of the value, before it is cut
     called_as: str = ""  # the merged tool by which the client called `tool`; "" for none
-    selection: JsonObject = {}  # the argument with which it selected `tool`
+    selection: JsonObject | None = None  # the argument with which it selected `tool`
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether nothing is before the result, and no page is known to follow."""
-        return not self.place and (self.paging is None or self.paging.following is None)
+    def is_part(self) -> bool:
+        """Return whether something is before the result, or a page is known to follow."""
+        return bool(self.place) or (self.paging is not None and self.paging.following is not None)
 
     @property
     def _listed(self) -> tuple[str, ...]:
@@ -178,7 +177,7 @@ class Rest(Struct):
                 return None
             arguments[argument] = json_pointer(place)
         name = self.called_as or self.tool.name
-        call: JsonObject = {"name": name, "arguments": {**self.selection, **arguments}}
+        call: JsonObject = {"name": name, "arguments": {**(self.selection or {}), **arguments}}
         return {"name": self.through, "arguments": call} if self.through else call
 
     def _move_offset(self, arguments: JsonObject, index: int) -> JsonObject | None:

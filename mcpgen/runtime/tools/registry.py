@@ -192,7 +192,7 @@ class ToolRegistry:
         results = self.results if is_listed else None
         if results is not None and name == results.tool:
             return await results.call(arguments, context)
-        tool = self.find(name) if is_listed else self.tools[name]
+        tool = (self.listed if is_listed else self.tools).get(name) or self.find(name)
         rest = Rest(tool, arguments, through)
         try:
             if tool.name in self.merged:
@@ -393,8 +393,7 @@ class ToolRegistry:
         if tool.fields in arguments:
             tool.select_fields(arguments)  # unknown ones are rejected before the request
         rules = tool.rules if attempts is None else replace(tool.rules, attempts=attempts)
-        api = context.api = self._client.bind(tool.name, rules)
-        api.owner = context.owner
+        api = context.api = ToolApi(self._client, tool.name, rules, owner=context.owner)
         if self.features is not None:
             api.read_resource = partial(self.features.read_resource, context=context)
         if tool.pagination is not None:

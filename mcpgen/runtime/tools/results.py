@@ -75,7 +75,7 @@ def make_result(
             return result
     short = (shorten_text if is_text else shorten)(value, shape.max_bytes, has_notes=True)
     cuts = merge_cuts(cuts, short.cuts, short.value) if cuts else short.cuts
-    if cuts or is_cut_off or not (rest is None or rest.is_whole):
+    if cuts or is_cut_off or (rest is not None and rest.is_part()):
         return _make_part(short, cuts, rest, shape, is_cut_off=is_cut_off, prepared=prepared)
     if is_text:
         return ToolResult((Text(value),), _make_empty_content(shape))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _MAX_HINTS = 5  # for unknown members
 _MAX_SHOWN = 80  # characters of one
+_CONVERSIONS = ("members", "wire_names")  # entries of a contract
 _NO_REQUEST: JsonObject = {"method": "", "path": ""}  # of a workflow, whose steps send theirs
 _LISTED_TOOLS: WeakKeyDictionary[ModuleType, dict[str, JsonObject]] = WeakKeyDictionary()
 Handler = Callable[..., Awaitable[Any]]
@@ -44,6 +45,10 @@ class Tool:
     # What each call needs is in slots, as in `Redactor`.
     __slots__ = (
         "__dict__",
+        "_can_skip_conversion",
+        "_known_arguments",
+        "_own_arguments",
+        "_validator",
         "continuation",
         "contract",
         "defaults",
@@ -53,6 +58,7 @@ class Tool:
         "keywords",
         "name",
         "operation",
+        "pagination",
     )
 
     def __init__(self, name: str, contract: JsonObject) -> None:
@@ -71,6 +77,19 @@ class Tool:
         """The argument for the place where a result goes on; "" if there is none."""
         self.fields: str = contract.get("fields", "")
         """The argument for the members to return; "" if there is none."""
+        pagination = contract.get("pagination")
+        self.pagination = (
+            None if pagination is None else msgspec.convert(pagination, PaginationRule)
+        )
+        """Pagination rule, if the caller may request several pages."""
+        pages = "" if self.pagination is None else self.pagination.argument
+        # The arguments that are not passed to the handler.
+        self._own_arguments = frozenset((pages, self.continuation, self.fields)) - {""}
+        self._known_arguments = self._own_arguments.union(self.keywords)
+        # Whether a handler's keywords equal the argument names and values need no conversion.
+        are_alike = all(name == keyword for name, keyword in self.keywords.items())
+        self._can_skip_conversion = are_alike and contract.keys().isdisjoint(_CONVERSIONS)
+        self._validator: SchemaValidator | None = None
         self.handler: Handler | None = None
 
     @property
@@ -150,30 +169,12 @@ class Tool:
             f"{described} of `{self.name}` must take ({shown}), as its contract says"
         )
 
-    @cached_property
-    def pagination(self) -> PaginationRule | None:
-        """Pagination rule, if the caller may request several pages."""
-        entry = self.contract.get("pagination")
-        return None if entry is None else msgspec.convert(entry, PaginationRule)
-
-    @cached_property
-    def _own_arguments(self) -> frozenset[str]:
-        """The arguments that are not passed to the handler."""
-        pages = () if self.pagination is None else (self.pagination.argument,)
-        return frozenset((*pages, self.continuation, self.fields)) - {""}
-
     @property
     def argument_names(self) -> frozenset[str]:
         """The names of all arguments that clients can pass."""
         if self.flat_body is not None:
             return frozenset(self._listed_names)
-        return self._own_arguments.union(self.keywords)
-
-    @cached_property
-    def _can_skip_conversion(self) -> bool:
-        """Whether a handler's keywords equal the argument names and values need no conversion."""
-        are_alike = all(name == keyword for name, keyword in self.keywords.items())
-        return are_alike and self.contract.keys().isdisjoint({"members", "wire_names"})
+        return self._known_arguments
 
     @cached_property
     def rules(self) -> RequestRules:
@@ -197,24 +198,28 @@ class Tool:
         Raises:
             InvalidArgumentsError: they are invalid; one sentence for each violation.
         """
-        keywords, own, flat = self.keywords, self._own_arguments, self.flat_body
         passed = arguments
-        if flat is not None and not is_gathered:
-            if not arguments.keys() <= self._listed_names:
-                raise self._make_unknown_error(arguments, self._listed_names)
-            arguments = flat.gather(arguments)
-        elif flat is not None:
-            arguments = flat.drop_empty(arguments)
+        if self.flat_body is not None:
+            arguments = self._gather(arguments, self.flat_body, is_gathered)
         if self.defaults:
             arguments = {**self.defaults, **arguments}
-        given = arguments
-        if not own.isdisjoint(arguments):
-            given = {name: value for name, value in arguments.items() if name not in own}
-        if not given.keys() <= keywords.keys():
-            raise self._make_unknown_error(given, (*keywords, *own))
-        if not self._input_validator.is_valid(arguments):
+        if not self._known_arguments.issuperset(arguments):
+            raise self._make_unknown_error(arguments, (*self.keywords, *self._own_arguments))
+        validator = self._validator or self._input_validator
+        if not validator.is_valid(arguments):
             raise InvalidArgumentsError(self.name, self._describe_problems(arguments, passed))
-        return given if self._can_skip_conversion else self._convert(given)
+        own = self._own_arguments
+        if own and not own.isdisjoint(arguments):
+            arguments = {name: value for name, value in arguments.items() if name not in own}
+        return arguments if self._can_skip_conversion else self._convert(arguments)
+
+    def _gather(self, arguments: JsonObject, flat: FlatBody, is_gathered: bool) -> JsonObject:
+        """Return arguments in which the members of a flat body are inside of it."""
+        if is_gathered:
+            return flat.drop_empty(arguments)
+        if not arguments.keys() <= self._listed_names:
+            raise self._make_unknown_error(arguments, self._listed_names)
+        return flat.gather(arguments)
 
     def _convert(self, given: JsonObject) -> dict[str, Any]:
         """Convert valid arguments to the keyword arguments of the handler."""
@@ -336,9 +341,11 @@ class Tool:
             max_bytes=limits.max_result_tokens * BYTES_PER_TOKEN,
         )
 
-    @cached_property
+    @property
     def _input_validator(self) -> SchemaValidator:
-        return _make_validator(self.input_schema)
+        if self._validator is None:
+            self._validator = _make_validator(self.input_schema)
+        return self._validator
 
 
 def _make_validator(schema: JsonObject) -> SchemaValidator:

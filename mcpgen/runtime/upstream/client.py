@@ -489,20 +489,18 @@ class ApiClient:
             await close()
 
 
-class ToolApi:
+class ToolApi(Struct, eq=False):
     """The object `ctx.api` of a handler: the API, restricted to the contract of one tool."""
 
+    _client: ApiClient
+    _tool: str
+    _rules: RequestRules
     last_response: HttpResponse | None = None
     last_value: Any = None  # of that response, even if the handler needs none
     paging: Paging | None = None  # set if several pages may be requested
     notes: tuple[str, ...] = ()  # added to the result for the model
     read_resource: ResourceReader | None = None  # set if the server has resources
     owner: Request | None = None  # not the context, which refers to this object
-
-    def __init__(self, client: ApiClient, tool: str, rules: RequestRules) -> None:
-        self._client = client
-        self._tool = tool
-        self._rules = rules
 
     def setting(self, name: str, default: Any = _REQUIRED) -> Any:
         """Return the value of a setting that `mcpgen.yaml` binds to a parameter.
