@@ -38,6 +38,7 @@ from mcpgen.runtime.protocol.jsonrpc import METHOD_NOT_FOUND, TASKS_EXTENSION
 from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.request import Request
 from mcpgen.runtime.protocol.server import ServerProtocol
+from mcpgen.runtime.protocol.shapes import shape
 from mcpgen.runtime.state.request_state import KeyRingCipher
 from mcpgen.runtime.upstream.response.redaction import NO_SECRETS, Redactor
 
@@ -283,14 +284,18 @@ class Dispatcher:
                 refusal = None
                 if self.rate_limiter is not None and request.method not in _TASK_METHODS:
                     refusal = await self.find_refusal(request)
-                result = refusal or await self._find_handler(request, context, flush)
+                # Most requests are such calls, for which `_find_handler` has nothing to decide.
+                if request.method == "tools/call" and self.task_service is None:
+                    result: object = refusal or await self.call_tool(request, context)
+                else:
+                    result = refusal or await self._find_handler(request, context, flush)
             except InputRequiredError as needed:
                 self._require_input(request, needed, context)
             except UrlRequiredError as needed:
                 request.require_url(needed.elicitation)
             else:
                 if request.is_open:
-                    request.succeed(result)
+                    request.answer(shape(result, request.revision))
         except _REPORTED_ERRORS as error:
             _fail(request, error)
         except asyncio.CancelledError as error:
@@ -338,7 +343,7 @@ class Dispatcher:
     def call_tool(self, request: Request, context: Context) -> Coroutine[Any, Any, ToolResult]:
         """Run the tool that a `tools/call` names."""
         params, features = request.params, self._features
-        name, arguments = params["name"], params.get("arguments", {})
+        name, arguments = params["name"], params.get("arguments") or {}
         if features is not None and features.has_tool(name):
             return features.call_tool(name, arguments, context)
         return self.tools.call(name, arguments, context)
@@ -360,11 +365,10 @@ class Dispatcher:
 
     def _find_handler(self, request: Request, context: Context, flush: Flush) -> Awaitable[object]:
         params, features, tasks = request.params, self._features, self.task_service
-        if request.method == "tools/call":
+        if tasks is not None and request.method == "tools/call":
             call = self.call_tool(request, context)
             if (
-                tasks is not None
-                and request.revision.is_modern
+                request.revision.is_modern
                 and find_extension(request.client_capabilities, TASKS_EXTENSION) is not None
             ):
                 return tasks.run_call(request, context, flush, call)

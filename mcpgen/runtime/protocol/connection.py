@@ -78,8 +78,9 @@ class ClientConnection:
 
         `definition` is the server as this client sees it.
         """
-        is_complete = result.setdefault("resultType", "complete") == "complete"
-        if is_complete and method in REVISION_2026_07_28.cacheable:
+        if "resultType" not in result:
+            result["resultType"] = "complete"
+        if method in REVISION_2026_07_28.cacheable and result["resultType"] == "complete":
             is_list = method != "resources/read"
             result.setdefault("ttlMs", definition.ttl_ms if is_list else 0)
             result.setdefault("cacheScope", definition.cache_scope if is_list else "private")

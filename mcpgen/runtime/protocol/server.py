@@ -256,10 +256,10 @@ class ServerProtocol(ClientConnection):
             )
         if headers is not None:
             headers.check_request(request.method, params, version)
-        revision = self.definition.modern_by_name.get(version)
-        if revision is None:
-            raise self._make_version_error(version)
-        request.revision = revision
+        try:
+            request.revision = self.definition.modern_by_name[version]
+        except KeyError:
+            raise self._make_version_error(version) from None
         if headers is not None and request.method == "tools/call":
             self._check_argument_headers(headers, params)
         request.client_capabilities = capabilities

@@ -37,9 +37,10 @@ def shape(result: object, revision: Revision) -> JsonObject:
     Raises:
         TypeError: the value is not a result.
     """
-    shaper = _RESULTS.get(type(result))
-    if shaper is None:
-        raise TypeError(f"invalid result of a handler: {type(result).__name__}")
+    try:
+        shaper = _RESULTS[type(result)]
+    except KeyError:
+        raise TypeError(f"invalid result of a handler: {type(result).__name__}") from None
     return shaper(result, revision)
 
 
@@ -124,12 +125,9 @@ def _shape_tool_use_result(block: ToolUseResult, revision: Revision) -> JsonObje
 
 def _shape_block(block: Content, revision: Revision, types: frozenset[str]) -> JsonObject:
     """Convert a content block; to text if its type is none of these."""
-    if type(block) is Text:  # by far the most frequent
-        shaped: JsonObject = {"type": "text", "text": block.text}
-    else:
-        shaped = _BLOCKS[type(block)](block)
-        if shaped["type"] not in types:
-            return {"type": "text", "text": _convert_to_text(block)}
+    shaped = _BLOCKS[type(block)](block)
+    if shaped["type"] not in types:
+        return {"type": "text", "text": _convert_to_text(block)}
     if block.annotations is not None:
         shaped["annotations"] = _shape_annotations(block.annotations, revision)
     return shaped
@@ -138,7 +136,12 @@ def _shape_block(block: Content, revision: Revision, types: frozenset[str]) -> J
 def _shape_tool_result(result: ToolResult, revision: Revision) -> JsonObject:
     types = revision.content_types
     shaped: JsonObject = {
-        "content": [_shape_block(block, revision, types) for block in result.content]
+        "content": [
+            {"type": "text", "text": block.text}  # nearly always, and without a call
+            if type(block) is Text and block.annotations is None
+            else _shape_block(block, revision, types)
+            for block in result.content
+        ]
     }
     if result.structured_content is not None and revision.has_structured_content:
         if type(result.structured_content) is not dict:
@@ -233,6 +236,7 @@ _RESULTS: Final[dict[type, Callable[[Any, Revision], JsonObject]]] = {
     Completion: _shape_completion,
 }
 _BLOCKS: Final[dict[type, Callable[[Any], JsonObject]]] = {
+    Text: lambda block: {"type": "text", "text": block.text},
     Image: lambda block: {
         "type": "image",
         "data": _encode_base64(block.data),

@@ -258,6 +258,8 @@ class ToolRegistry:
             shape = replace(shape, max_bytes=max_bytes)
         rest.value = value
         is_cut_off = response is not None and response.is_cut_off
+        if shape.projection is None and not notes:
+            return make_result(value, shape, rest, is_cut_off=is_cut_off)
         return self._show(rest, shape, notes, is_cut_off, value)
 
     def _make_shape(self, tool: Tool) -> ResultShape:
