@@ -248,18 +248,18 @@ class ToolRegistry:
         if shape.projection is not None:
             value = select_members(value, shape.projection.select)
             rest.is_projected = bool(shape.projection.select)
-        if tool.fields in rest.arguments and not isinstance(value, ToolResult):
+        if tool.fields and tool.fields in rest.arguments and not isinstance(value, ToolResult):
             fields = tool.select_fields(rest.arguments)
             value = select_members(value, fields)
             rest.is_projected |= bool(fields)
-        if tool.continuation in rest.arguments:
+        if tool.continuation and tool.continuation in rest.arguments:
             value = rest.open(value)
         if max_bytes is not None:
             shape = replace(shape, max_bytes=max_bytes)
         rest.value = value
         is_cut_off = response is not None and response.is_cut_off
         if shape.projection is None and not notes:
-            return make_result(value, shape, rest, is_cut_off=is_cut_off)
+            return make_result(value, shape, rest, (), is_cut_off)
         return self._show(rest, shape, notes, is_cut_off, value)
 
     def _make_shape(self, tool: Tool) -> ResultShape:
@@ -390,9 +390,9 @@ class ToolRegistry:
         if self._scopes is not None:
             self.check_scopes(tool.name, context.owner.access)
         keywords = tool.prepare_arguments(arguments, is_gathered)
-        if tool.continuation in arguments:
+        if tool.continuation and tool.continuation in arguments:
             check_pointer(tool, arguments)
-        if tool.fields in arguments:
+        if tool.fields and tool.fields in arguments:
             tool.select_fields(arguments)  # unknown ones are rejected before the request
         rules = tool.rules if attempts is None else replace(tool.rules, attempts=attempts)
         api = context.api = ToolApi(self._client, tool.name, rules, owner=context.owner)
