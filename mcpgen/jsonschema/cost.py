@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import repeat
+from math import inf
 from typing import Any, Final
 
 import msgspec
@@ -129,7 +130,11 @@ class CostModel:
 
     def surely_allows(self, instance: Any, *, max_steps: int = MAX_STEPS) -> bool:
         """Whether the size of an instance alone shows that it stays within `max_steps`."""
-        return not self._is_endless and _is_within(max_steps // self._steps_per_value, instance)
+        return self.count_most_steps(instance) <= max_steps
+
+    def count_most_steps(self, instance: Any) -> float:
+        """Return the most steps for an instance of this size; infinity if there is no bound."""
+        return inf if self._is_endless else self._steps_per_value * _count_bytes(instance)
 
     def allows_errors(self, instance: Any) -> bool:
         """Whether all errors of an instance are at most `MAX_ERRORS`."""
@@ -442,12 +447,12 @@ def _has_at_most(limit: int, instance: Any) -> bool:
     return seen <= limit
 
 
-def _is_within(limit: int, instance: Any) -> bool:
-    """Whether an instance has at most `limit` bytes as JSON, and no wide integer."""
+def _count_bytes(instance: Any) -> float:
+    """Return the size of an instance as JSON; infinity if it has a wide integer."""
     try:
-        return len(_encode(instance)) <= limit
+        return len(_encode(instance))
     except (OverflowError, TypeError, UnicodeEncodeError, RecursionError):
-        return False
+        return inf
 
 
 _encode = msgspec.json.Encoder().encode

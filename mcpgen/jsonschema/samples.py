@@ -176,8 +176,16 @@ class Samples:
             found = self._read[id(schema)] = (schema, self._direction.of(schema))
         return found[1]
 
+    def fits(self, schema: JsonSchema, value: JsonValue) -> bool:
+        """Return whether a value is valid.
+
+        Raises:
+            UnusableSchemaError: the schema cannot be compiled.
+        """
+        return self._direction.schemas.fits(self._convert(schema), value)
+
     def checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
-        """Return a function that checks values against one schema.
+        """Return a function that checks many values against one schema.
 
         Raises:
             UnusableSchemaError: the schema cannot be compiled.

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from math import inf
 
 import jsonschema_rs
 import msgspec
 
 from mcpgen.jsonschema.cost import CostModel, SchemaCosts
+from mcpgen.jsonschema.evaluation import Evaluation, TooManyStepsError, Verdict
 from mcpgen.jsonschema.references import definition_name, iterate_references
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 _MAX_STEPS = 200_000  # of one evaluation: 15 ms, and thousands may be made for one document
 _MAX_COMPILED_BYTES = 4_000_000  # JSON of the compiled schemas in the cache: about 50 MB
 _BACKTRACKS = 1_000  # in one string
+_MAX_VERDICTS = 10_000  # on texts: 4 MB
+_MAX_KEPT_TEXT = 200  # characters
 _MAX_VISITS = 300_000  # to compute the costs of all evaluations of one schema: about a second
 _spelled = msgspec.json.Encoder(order="sorted").encode
 _ALL_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
@@ -100,6 +104,14 @@ class _BoundedValidator:
     def is_surely_invalid(self, value: JsonValue) -> bool:
         return self._allows(value) and not self._validator.is_valid(value)
 
+    def evaluate(self, value: JsonValue) -> Verdict:
+        """Return whether a value is valid, and the most steps that this takes.
+
+        Infinity means that the result may depend on evaluations before.
+        """
+        steps = inf if self._cost.is_recursive else self._cost.count_most_steps(value)
+        return self.is_valid(value), steps
+
     def problem(self, value: JsonValue) -> str:
         """Describe how a value violates the schema, with the location; "" if it is valid."""
         if not self._allows(value):
@@ -132,6 +144,7 @@ class Schemas:
         self.bounds = SharedBounds() if bounds is None else bounds
         self._validators: dict[bytes, _BoundedValidator] = {}
         self._compiled = _CompiledSchemas(self.closure)
+        self._verdicts: dict[tuple[bytes, str], Verdict] = {}  # by schema and text
         self._costs: SchemaCosts | None = None
         self._references: dict[str, tuple[str, ...]] = {}  # by the schema that contains them
 
@@ -252,14 +265,21 @@ class Schemas:
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
         """
-        return self._get_validator(schema).problem(value)
+        return "" if self.fits(schema, value) else self._get_validator(schema).problem(value)
 
     def fits(self, schema: JsonSchema, value: JsonValue) -> bool:
-        """Whether a value is valid, including `format`."""
-        return schema is True or self._get_validator(schema).is_valid(value)
+        """Return whether a value is valid, including `format`.
+
+        Raises:
+            UnusableSchemaError: the schema cannot be compiled.
+        """
+        try:
+            return Evaluation(self.target, self._evaluate, _MAX_STEPS).is_valid(schema, value)
+        except (TooManyStepsError, RecursionError):
+            return self._get_validator(schema).is_valid(value)
 
     def checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
-        """Return a function that checks values against one schema, including `format`.
+        """Return a function that checks many values against one schema, including `format`.
 
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
@@ -275,6 +295,20 @@ class Schemas:
             UnusableSchemaError: the schema cannot be compiled.
         """
         return self._get_validator(schema).is_surely_invalid
+
+    def _evaluate(self, schema: JsonSchema, value: JsonValue) -> Verdict:
+        """Return whether a value is valid, and the most steps that this takes.
+
+        Verdicts on short texts are kept: documents repeat their examples, and samples themselves.
+        """
+        if not isinstance(value, str) or len(value) > _MAX_KEPT_TEXT:
+            return self._get_validator(schema).evaluate(value)
+        key = (_spelled(schema), value)
+        if key not in self._verdicts:
+            if len(self._verdicts) >= _MAX_VERDICTS:
+                self._verdicts.clear()
+            self._verdicts[key] = self._get_validator(schema).evaluate(value)
+        return self._verdicts[key]
 
     def _get_validator(self, schema: JsonSchema) -> _BoundedValidator:
         key = _spelled(schema)

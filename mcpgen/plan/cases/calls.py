@@ -238,9 +238,8 @@ class Calls:
         """
         schema: JsonSchema = {"allOf": [parameter.schema, _NOT_EMPTY]}
         if which == "example":
-            fits = self.sent.checker(schema)
             for value in parameter.examples:
-                if fits(value) and travels(parameter, value):
+                if self.sent.fits(schema, value) and travels(parameter, value):
                     return value
         fallback: list[JsonValue] = []
         wishes: tuple[Which, ...] = (which, "example")
@@ -260,7 +259,7 @@ class Calls:
     def _drop_empty(self, value: JsonValue, schema: JsonSchema) -> JsonValue:
         """Return a value without empty members, if it is valid without them."""
         filled = remove_empty(value) if has_empty(value) else value
-        return filled if filled is value or self.sent.checker(schema)(filled) else value
+        return filled if filled is value or self.sent.fits(schema, filled) else value
 
     def _sample(
         self, parameter: Parameter, schema: JsonSchema, wish: Which, variant: int
@@ -363,7 +362,7 @@ class Calls:
         for wish in wishes:
             value = self._drop_empty(self.sent.sample(schema, wish, seed="body"), schema)
             distinct = drop_shared_elements(value, schema, self._schemas)
-            if distinct != value and not self.sent.checker(schema)(distinct):
+            if distinct != value and not self.sent.fits(schema, distinct):
                 continue
             if distinct and not has_empty(distinct) and not has_null(distinct):
                 return distinct
@@ -375,7 +374,7 @@ class Calls:
     def _make_text_body(self, media_type: MediaType, which: Which) -> JsonValue:
         schema = self.body_schema(media_type)
         is_xml = essence_of(media_type.media_type).endswith("xml")
-        if is_xml and self.sent.checker(schema)("<text/>"):
+        if is_xml and self.sent.fits(schema, "<text/>"):
             return "<text/>"
         return self.sent.sample({"allOf": [schema, _NOT_EMPTY]}, which)
 

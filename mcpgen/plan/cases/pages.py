@@ -150,8 +150,9 @@ class _Making:
     def _choose_later_value(self, schema: JsonSchema) -> JsonValue:
         """Return a value for the next page (of an integer, the next one), or None."""
         value = next(self._iterate_values(schema), None)
-        is_allowed = self._calls.sent.checker(schema)
-        return value + 1 if isinstance(value, int) and is_allowed(value + 1) else value
+        if isinstance(value, int) and self._calls.sent.fits(schema, value + 1):
+            return value + 1
+        return value
 
     def _iterate_values(self, schema: JsonSchema) -> Iterator[JsonValue]:
         """Yield distinct values of a parameter with this schema."""
@@ -166,7 +167,7 @@ class _Making:
         at = self._sent.get(self._rule.parameter, self._rule.first)
         schema = self._find_parameter_schema()
         for number in range(3):
-            if number and not self._calls.sent.checker(schema)(at):
+            if number and not self._calls.sent.fits(schema, at):
                 raise CannotSampleError(f"`{self._rule.parameter}` may not be {at}")
             asked = {self._rule.parameter: at} if number else {}
             page = self._copy_page(number) if number < 2 else self._make_empty_page()
@@ -233,7 +234,7 @@ class _Making:
         return page
 
     def _is_valid(self, page: JsonValue) -> bool:
-        return self._calls.answered.checker(self._schema)(page)
+        return self._calls.answered.fits(self._schema, page)
 
 
 def _find(page: JsonValue, path: tuple[str, ...]) -> JsonValue:

@@ -176,7 +176,7 @@ class Variations:
             value = _find_sent_value(parameter, fullest)
             if isinstance(value, list) and len(value) > 1:
                 single = value[:1]
-                if self._calls.sent.checker(parameter.schema)(single):
+                if self._calls.sent.fits(parameter.schema, single):
                     self._set_argument(tool, parameter, value, single, call)
         if call.arguments:
             yield "lists of one item", call

@@ -368,7 +368,7 @@ def test_evaluations_with_shared_bounds_are_noted(
     )
     for _ in range(2):  # whether compiled now or before
         named.bounds.has_mattered = False
-        named.fits(schema, value)
+        named.checker(schema)(value)
         assert named.bounds.has_mattered is is_shared
 
 

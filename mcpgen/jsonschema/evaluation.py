@@ -1,0 +1,135 @@
+"""Evaluation of a value against a schema that is not compiled, for schemas that are used once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+
+Verdict: TypeAlias = tuple[bool, float]
+"""Whether a value is valid, and the most steps that finding out takes."""
+
+_STEPS_OF_VISIT: Final = 15  # of a schema and a value here: a microsecond
+
+_TYPE_CHECKS: Final[Mapping[str, Callable[[JsonValue], bool]]] = {
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "string": lambda value: isinstance(value, str),
+    "integer": lambda value: (
+        (isinstance(value, int) and not isinstance(value, bool))
+        or (isinstance(value, float) and value.is_integer())
+    ),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "boolean": lambda value: isinstance(value, bool),
+    "null": lambda value: value is None,
+}
+_RULES: Final = frozenset(
+    {
+        *("const", "contentEncoding", "contentMediaType", "enum", "format", "pattern"),
+        *("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"),
+        *("maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties"),
+        "uniqueItems",
+    }
+)
+_APPLICATORS: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
+_KNOWN: Final = (
+    _RULES
+    | _APPLICATORS
+    | {"type", "properties", "required", "additionalProperties", "items"}
+    | {"default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly", "xml"}
+)
+
+
+class TooManyStepsError(Exception):
+    """An evaluation is over its budget of steps."""
+
+
+class Evaluation:
+    """Evaluation of one value, with the result of a compiled schema.
+
+    A value uses a part of its schema, while compiling takes the time of all definitions that the
+    schema refers to. So the keywords for structure are applied here, where the value has it. Only
+    rules for single values are compiled, without the annotations beside them: few are different.
+    """
+
+    def __init__(
+        self,
+        target: Callable[[str], JsonSchema],
+        evaluate: Callable[[JsonSchema, JsonValue], Verdict],
+        max_steps: float,
+    ) -> None:
+        """Initialize with the targets of `$ref`s, and the budget, in steps of `CostModel`.
+
+        `evaluate` compiles a schema. It is called for rules, and for schemas with keywords that
+        are not applied here.
+        """
+        self._target = target
+        self._evaluate = evaluate
+        self._steps_left = max_steps
+
+    def is_valid(self, schema: JsonSchema, value: JsonValue) -> bool:
+        """Return whether a value is valid.
+
+        Raises:
+            TooManyStepsError: finding out takes too many steps.
+        """
+        if isinstance(schema, bool):
+            return schema
+        self._take(_STEPS_OF_VISIT)
+        if not _KNOWN.issuperset(schema):
+            return self._is_valid_compiled(schema, value)
+        if "type" in schema and not _has_type(schema["type"], value):
+            return False
+        if not _RULES.isdisjoint(schema):
+            rules = {keyword: rule for keyword, rule in schema.items() if keyword in _RULES}
+            if not self._is_valid_compiled(rules, value):
+                return False
+        if isinstance(value, dict):
+            if not self._has_valid_members(schema, value):
+                return False
+        elif isinstance(value, list) and "items" in schema:
+            items = schema["items"]
+            if not all(self.is_valid(items, item) for item in value):
+                return False
+        return _APPLICATORS.isdisjoint(schema) or self._fits_in_place(schema, value)
+
+    def _take(self, steps: float) -> None:
+        self._steps_left -= steps
+        if self._steps_left < 0:
+            raise TooManyStepsError
+
+    def _is_valid_compiled(self, schema: JsonSchema, value: JsonValue) -> bool:
+        is_valid, steps = self._evaluate(schema, value)
+        self._take(steps)
+        return is_valid
+
+    def _has_valid_members(self, schema: JsonObject, value: JsonObject) -> bool:
+        for name in schema.get("required", ()):
+            if name not in value:
+                return False
+        declared = schema.get("properties", {})
+        others = schema.get("additionalProperties", True)
+        for name, member in value.items():
+            if not self.is_valid(declared.get(name, others), member):
+                return False
+        return True
+
+    def _fits_in_place(self, schema: JsonObject, value: JsonValue) -> bool:
+        """Return whether the schemas in `$ref`, `allOf`, `anyOf` and `oneOf` allow a value."""
+        return (
+            ("$ref" not in schema or self.is_valid(self._target(schema["$ref"]), value))
+            and all(self.is_valid(part, value) for part in schema.get("allOf", ()))
+            and ("anyOf" not in schema or any(self.is_valid(it, value) for it in schema["anyOf"]))
+            and (
+                "oneOf" not in schema
+                or sum(self.is_valid(option, value) for option in schema["oneOf"]) == 1
+            )
+        )
+
+
+def _has_type(declared: str | list[str], value: JsonValue) -> bool:
+    """Return whether a value has one of the types that `type` declares."""
+    if isinstance(declared, str):
+        return _TYPE_CHECKS[declared](value)
+    return any(_TYPE_CHECKS[name](value) for name in declared)
