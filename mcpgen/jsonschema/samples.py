@@ -12,12 +12,8 @@ import msgspec
 from mcpgen.jsonschema.direction import Direction, DirectionName, intersect
 from mcpgen.jsonschema.patterns import TooHardError, iterate_matching_texts
 from mcpgen.jsonschema.sample_scalars import CannotSampleError, Wish, sample_number, sample_texts
-from mcpgen.jsonschema.schemas import (
-    Schemas,
-    SharedBounds,
-    UnusableSchemaError,
-    find_json_type,
-)
+from mcpgen.jsonschema.schemas import Schemas, UnusableSchemaError, find_json_type
+from mcpgen.jsonschema.shared_bounds import BoundedResults, SharedBounds
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 __all__ = ["CannotSampleError", "Samples", "Which", "choose_example", "make_samples", "sample"]
@@ -142,10 +138,8 @@ class Samples:
         # Both by identity; the first stores the schema, so that no other gets its identity.
         self._read: dict[int, tuple[JsonSchema, JsonSchema]] = {}
         self._checkers: dict[int, Callable[[JsonValue], bool]] = {}
-        self._made: dict[_Wanted, JsonValue] = {}
-        self._bounds = whole.bounds
-        self._bounded: set[_Wanted] = set()  # those of `_made` for which a shared bound mattered
-        self._steps = _Steps(self._bounds)
+        self._made: BoundedResults[_Wanted, JsonValue] = BoundedResults(whole.bounds)
+        self._steps = _Steps(whole.bounds)
 
     def sample(
         self, schema: JsonSchema, which: Which = "example", *, seed: str = "text", variant: int = 0
@@ -156,18 +150,10 @@ class Samples:
             CannotSampleError: no value was found.
         """
         key = (msgspec.json.encode(schema), which, seed, variant)
-        if key not in self._made:
-            read, schemas = self._convert(schema), self._direction.schemas
-            mattered_before, self._bounds.has_mattered = self._bounds.has_mattered, False
-            try:
-                self._made[key] = _sample(read, schemas, Wish(which, seed, variant), self._steps)
-            finally:
-                if self._bounds.has_mattered:
-                    self._bounded.add(key)
-                self._bounds.has_mattered |= mattered_before
-        elif key in self._bounded:
-            self._bounds.has_mattered = True
-        return self._made[key]
+        return self._made.get(key, lambda: self._sample(schema, Wish(which, seed, variant)))
+
+    def _sample(self, schema: JsonSchema, wish: Wish) -> JsonValue:
+        return _sample(self._convert(schema), self._direction.schemas, wish, self._steps)
 
     def _convert(self, schema: JsonSchema) -> JsonSchema:
         """Return a schema in this direction, converted once."""

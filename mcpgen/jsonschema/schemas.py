@@ -11,6 +11,7 @@ import msgspec
 from mcpgen.jsonschema.cost import CostModel, SchemaCosts
 from mcpgen.jsonschema.evaluation import Evaluation, TooManyStepsError, Verdict
 from mcpgen.jsonschema.references import definition_name, iterate_references
+from mcpgen.jsonschema.shared_bounds import SharedBounds
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 _MAX_STEPS = 200_000  # of one evaluation: 15 ms, and thousands may be made for one document
@@ -31,16 +32,6 @@ _TYPES_BY_KEYWORD = {
 
 class UnusableSchemaError(ValueError):
     """A schema cannot be compiled, or refers to an unknown definition."""
-
-
-class SharedBounds:
-    """A record of whether a result depended on a time limit that several results share.
-
-    Such limits are for a whole document: the results before decide how much time is left.
-    """
-
-    def __init__(self) -> None:
-        self.has_mattered = False  # reset it before the results that it is wanted for
 
 
 class _CompiledSchemas:

@@ -21,6 +21,7 @@ from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.arguments import body_schema
 from mcpgen.plan.arguments.input_refs import extract_arguments
 from mcpgen.plan.arguments.media_types import STRUCTURED, Kind, classify_body, is_range
+from mcpgen.plan.cases.shared_parameters import ParameterResults
 from mcpgen.plan.cases.travelling import (
     drop_shared_elements,
     has_empty,
@@ -165,6 +166,7 @@ class Calls:
         self.bounds = self._schemas.bounds
         self.shapes = Shapes(schemas, "request")
         self.sent, self.answered = make_samples(self._schemas)
+        self._of_parameters: ParameterResults[JsonValue] = ParameterResults(self.bounds)
         self._schemes = {scheme.id: scheme for scheme in context.security_schemes}
         self.settings = SettingSamples(context, self.sent)
 
@@ -236,8 +238,8 @@ class Calls:
 
         Empty values are avoided, since they are not sent, or change on the way.
         """
-        schema: JsonSchema = {"allOf": [parameter.schema, _NOT_EMPTY]}
         if which == "example":
+            schema = _exclude_empty(parameter.schema)
             for value in parameter.examples:
                 if self.sent.fits(schema, value) and travels(parameter, value):
                     return value
@@ -245,8 +247,8 @@ class Calls:
         wishes: tuple[Which, ...] = (which, "example")
         for wish in wishes:
             for variant in range(_VARIANTS):
-                value = self._drop_empty(self._sample(parameter, schema, wish, variant), schema)
-                if travels(parameter, value):
+                value = self._sample_parameter(parameter, wish, variant)
+                if value is not UNSET:
                     fallback.append(value)
                     if _identify(value) not in taken:
                         return value
@@ -255,6 +257,19 @@ class Calls:
         raise CannotSampleError(
             f"no value of the {parameter.location} parameter `{parameter.name}` can travel there"
         )
+
+    def _sample_parameter(self, parameter: Parameter, wish: Which, variant: int) -> JsonValue:
+        """Return a value of a parameter, or UNSET if it cannot travel there.
+
+        Operations share their parameters, so each is sampled once.
+        """
+
+        def sample() -> JsonValue:
+            schema = _exclude_empty(parameter.schema)
+            value = self._drop_empty(self._sample(parameter, schema, wish, variant), schema)
+            return value if travels(parameter, value) else UNSET
+
+        return self._of_parameters.get(parameter, (wish, variant), sample)
 
     def _drop_empty(self, value: JsonValue, schema: JsonSchema) -> JsonValue:
         """Return a value without empty members, if it is valid without them."""
@@ -376,11 +391,16 @@ class Calls:
         is_xml = essence_of(media_type.media_type).endswith("xml")
         if is_xml and self.sent.fits(schema, "<text/>"):
             return "<text/>"
-        return self.sent.sample({"allOf": [schema, _NOT_EMPTY]}, which)
+        return self.sent.sample(_exclude_empty(schema), which)
 
     def body_schema(self, media_type: MediaType) -> JsonSchema:
         """Return the schema of the argument `body` for this media type."""
         return body_schema(media_type, self.shapes.of)
+
+
+def _exclude_empty(schema: JsonSchema) -> JsonSchema:
+    """Return a schema that allows no empty values besides."""
+    return {"allOf": [schema, _NOT_EMPTY]}
 
 
 def _choose_from_range(media_type: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from operator import itemgetter
@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from mcpgen.contract.flat_bodies import FlatBody
+from mcpgen.ir.api import Parameter
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.references import find_reference
@@ -21,6 +22,7 @@ from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.overrides import make_members_optional
 from mcpgen.plan.cases.calls import Call, Calls
 from mcpgen.plan.cases.parts import iterate_refused_parts
+from mcpgen.plan.cases.shared_parameters import ParameterResults
 from mcpgen.plan.cases.travelling import travels
 from mcpgen.text.json_pointer import json_pointer, pointer_tokens
 
@@ -67,6 +69,8 @@ class _Rule(Struct, frozen=True):
 
 
 _Check: TypeAlias = Callable[[JsonValue], bool]
+_Broken: TypeAlias = Mapping[_Rule, JsonValue | UnsetType]
+"""An invalid value for each rule, or UNSET if none was found."""
 _Violation: TypeAlias = tuple[_Rule, JsonValue]
 """A rule, and the whole value that violates it."""
 
@@ -321,6 +325,7 @@ class Refusals:
         self._calls = calls
         self._shapes = calls.shapes
         self._violations = Violations(calls.shapes, calls.sent)
+        self._of_parameters: ParameterResults[_Broken] = ParameterResults(calls.bounds)
 
     def of(
         self, tool: ToolPlan, smallest: Call, fullest: Call
@@ -338,16 +343,19 @@ class Refusals:
         others = (unknown, *iterate_refused_parts(tool), *_iterate_missing(tool, smallest))
         found: list[tuple[tuple[bool, int], JsonObject]] = [(_FIRST, entry) for entry in others]
         unbroken: list[str] = []
-        for given in self._iterate_arguments(tool, fullest):
-            if tool.flat_body is not None and given.name == tool.flat_body.argument:
-                found += self._iterate_refused_members(tool, given, smallest, unbroken)
+        for name, broken in self._iterate_broken_arguments(tool, fullest):
+            if tool.flat_body is not None and name == tool.flat_body.argument:
+                found += self._iterate_refused_members(tool, broken, smallest, unbroken)
             else:
-                found += self._iterate_refused(tool, given, unbroken)
+                found += self._iterate_refused(tool, name, broken, unbroken)
         if len(found) > MOST_REFUSALS:
             found.sort(key=itemgetter(0))
         return [entry for _, entry in found], unbroken
 
-    def _iterate_arguments(self, tool: ToolPlan, call: Call) -> Iterator[_Given]:
+    def _iterate_broken_arguments(
+        self, tool: ToolPlan, call: Call
+    ) -> Iterator[tuple[str, _Broken]]:
+        """Yield the name of each argument of a call, with its invalid values."""
         names = {(item.location, item.wire_name): item.name for item in tool.arguments}
         for parameter in tool.operation.parameters:
             name = names.get((parameter.location, parameter.name))
@@ -356,39 +364,50 @@ class Refusals:
             else:
                 sent = call.request[parameter.location]
             if name in call.arguments and parameter.name in sent:
-                value = sent[parameter.name]
-                yield _Given(name, value, [parameter.schema], partial(travels, parameter))
+                yield name, self._break_parameter(parameter, sent[parameter.name])
         body = names.get(("body", ""), "")
         has_body = body in call.arguments or tool.flat_body is not None
         if has_body and "body" in call.request:
-            schemas = [
-                make_members_optional(self._calls.body_schema(item), tool.members, self._shapes.of)
-                for item in tool.body
-            ]
-            yield _Given(body, call.request["body"], schemas, lambda _: True)
+            yield body, self._break_body(tool, call.request["body"])
+
+    def _break_parameter(self, parameter: Parameter, value: JsonValue) -> _Broken:
+        return self._of_parameters.get(
+            parameter,
+            repr(value),  # in Python, true equals 1
+            lambda: self._find_breaking_values(
+                [parameter.schema], value, could_travel=partial(travels, parameter)
+            ),
+        )
+
+    def _break_body(self, tool: ToolPlan, value: JsonValue) -> _Broken:
+        schemas = [
+            make_members_optional(self._calls.body_schema(item), tool.members, self._shapes.of)
+            for item in tool.body
+        ]
+        fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
+        return self._find_breaking_values(schemas, value, fixed)
 
     def _iterate_refused(
-        self, tool: ToolPlan, given: _Given, unbroken: list[str]
+        self, tool: ToolPlan, name: str, broken: _Broken, unbroken: list[str]
     ) -> Iterator[tuple[tuple[bool, int], JsonObject]]:
-        broken = self._find_breaking_values(tool, given)
         for rule, value in broken.items():
-            named = f"`/{given.name}{rule.place}`"
+            named = f"`/{name}{rule.place}`"
             if value is not UNSET:
-                arguments = {given.name: self._calls.rename_members(tool, given.name, value)}
-                says = f"/{given.name}"
+                arguments = {name: self._calls.rename_members(tool, name, value)}
+                says = f"/{name}"
                 what = rule.describe(named)
                 yield rule.priority, {"what": what, "arguments": arguments, "says": says}
             elif rule.keyword not in _NEVER_REFUSED:
                 unbroken.append(f"`{rule.keyword}` of {named}")
 
     def _iterate_refused_members(
-        self, tool: ToolPlan, given: _Given, smallest: Call, unbroken: list[str]
+        self, tool: ToolPlan, broken: _Broken, smallest: Call, unbroken: list[str]
     ) -> Iterator[tuple[tuple[bool, int], JsonObject]]:
         """Yield the refusals of a flat body; some rules no arguments can break."""
         flat = tool.flat_body
         if flat is None:
             return
-        for rule, value in self._find_breaking_values(tool, given).items():
+        for rule, value in broken.items():
             path = _locate_member(tool, flat, rule.place)
             named = f"`{json_pointer(path)}`" if path else _WHOLE_BODY
             if value is UNSET:
@@ -409,31 +428,34 @@ class Refusals:
             yield rule.priority, {**entry, "says": member or _WHOLE_BODY}
 
     def _find_breaking_values(
-        self, tool: ToolPlan, given: _Given
-    ) -> dict[_Rule, JsonValue | UnsetType]:
-        """Return an invalid value for each rule, or UNSET.
+        self,
+        schemas: Sequence[JsonSchema],
+        value: JsonValue,
+        fixed: Collection[str] = (),
+        could_travel: _Check = lambda _: True,
+    ) -> _Broken:
+        """Return an invalid value for each rule of a value whose schemas are alternatives.
 
         Values that the parameter can carry take priority over those that it cannot. Rules of a
-        choice are omitted if another alternative allows all values that violate them.
+        choice are omitted if another alternative allows all values that violate them, and rules of
+        the members that are `fixed`, since callers do not pass these.
         """
-        fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
-        checks = [self._calls.sent.make_invalidity_check(schema) for schema in given.schemas]
+        checks = [self._calls.sent.make_invalidity_check(schema) for schema in schemas]
         broken: dict[_Rule, JsonValue | UnsetType] = {}
         settled: set[_Rule] = set()
-        for rule, value in self._violations.of(given.schemas[0], given.value):
-            member = rule.place.removeprefix("/").partition("/")[0]
-            if rule in settled or (given.name == "body" and member in fixed):
+        for rule, new in self._violations.of(schemas[0], value):
+            if rule in settled or rule.place.removeprefix("/").partition("/")[0] in fixed:
                 continue
             before = UNSET if rule.is_in_choice else broken.setdefault(rule, UNSET)
-            if not all(is_invalid(value) for is_invalid in checks):
+            if not all(is_invalid(new) for is_invalid in checks):
                 continue
-            if rule.is_in_choice and value in broken.values():
+            if rule.is_in_choice and new in broken.values():
                 continue  # the same value violates the rule of another alternative
-            if given.could_travel(value):
+            if could_travel(new):
                 settled.add(rule)
             elif before is not UNSET:
                 continue
-            broken[rule] = _drop_fixed(value, fixed, given.name)
+            broken[rule] = _drop_fixed(new, fixed)
         return broken
 
 
@@ -442,15 +464,6 @@ def _locate_member(tool: ToolPlan, flat: FlatBody, place: str) -> tuple[str | in
     offered = {wire: name for name, wire in tool.wire_names.items()}
     tokens = pointer_tokens(place)
     return flat.locate((flat.argument, *(offered.get(it, it) for it in tokens[:1]), *tokens[1:]))
-
-
-class _Given(Struct, frozen=True):
-    """An argument of a call."""
-
-    name: str
-    value: JsonValue  # with the names of the API
-    schemas: list[JsonSchema]  # alternatives
-    could_travel: Callable[[JsonValue], bool]  # whether the parameter can carry a value
 
 
 def _iterate_missing(tool: ToolPlan, smallest: Call) -> Iterator[JsonObject]:
@@ -470,8 +483,8 @@ def _iterate_missing(tool: ToolPlan, smallest: Call) -> Iterator[JsonObject]:
             }
 
 
-def _drop_fixed(value: JsonValue, fixed: set[str], name: str) -> JsonValue:
-    """Return a body without fixed members, which callers do not pass."""
-    if name != "body" or not isinstance(value, dict):
+def _drop_fixed(value: JsonValue, fixed: Collection[str]) -> JsonValue:
+    """Return a body without fixed members."""
+    if not fixed or not isinstance(value, dict):
         return value
     return {key: member for key, member in value.items() if key not in fixed}

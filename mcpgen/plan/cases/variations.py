@@ -15,6 +15,7 @@ from mcpgen.jsonschema.samples import CannotSampleError
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.plan.arguments.media_types import Kind, classify_body, is_range
 from mcpgen.plan.cases.calls import PLACES, Call, Calls
+from mcpgen.plan.cases.shared_parameters import ParameterResults
 from mcpgen.plan.cases.travelling import has_empty, travels
 
 _MOST_LEAVES = 40
@@ -68,6 +69,8 @@ class Variations:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._shapes = calls.shapes
+        self._of_parameters: ParameterResults[Mapping[str, JsonValue]]
+        self._of_parameters = ParameterResults(calls.bounds)
         self._named_tool: ToolPlan | None = None
         self._named: dict[tuple[str, str], list[str]] = {}
 
@@ -76,32 +79,39 @@ class Variations:
 
         The values to replace are those of `fullest`, including optional ones.
         """
+        varied = [(it, self._vary_parameter(it, fullest)) for it in tool.operation.parameters]
         for kind in _KINDS:
             call = Call()
-            for parameter in tool.operation.parameters:
-                self._vary_parameter(tool, parameter, kind, fullest, call)
+            for parameter, values in varied:
+                if kind.what in values:
+                    self._set_argument(tool, parameter, values[kind.what], call)
             self._vary_body(tool, kind, call)
             if call.arguments:
                 yield kind.what, call
         yield from self._iterate_single_items(tool, fullest)
         yield from self._iterate_other_types(tool)
 
-    def _vary_parameter(
-        self, tool: ToolPlan, parameter: Parameter, kind: _Kind, fullest: Call, call: Call
-    ) -> None:
+    def _vary_parameter(self, parameter: Parameter, fullest: Call) -> Mapping[str, JsonValue]:
+        """Return the other values of a parameter, by kind."""
         value = _find_sent_value(parameter, fullest)
         if value is None:
-            return
-        allowed = self._calls.sent.checker(parameter.schema)
-        varied = _vary(value, kind, lambda new: allowed(new) and travels(parameter, new))
-        self._set_argument(tool, parameter, value, varied, call)
+            return {}
+        spelled = repr(value)  # in Python, true equals 1
+
+        def vary() -> Mapping[str, JsonValue]:
+            allowed = self._calls.sent.checker(parameter.schema)
+            varied = {
+                kind.what: _vary(value, kind, lambda new: allowed(new) and travels(parameter, new))
+                for kind in _KINDS
+            }
+            return {what: new for what, new in varied.items() if repr(new) != spelled}
+
+        return self._of_parameters.get(parameter, spelled, vary)
 
     def _set_argument(
-        self, tool: ToolPlan, parameter: Parameter, old: JsonValue, new: JsonValue, call: Call
+        self, tool: ToolPlan, parameter: Parameter, new: JsonValue, call: Call
     ) -> None:
-        """Set a parameter to its new value, if it differs and the tool has an argument for it."""
-        if repr(new) == repr(old):
-            return
+        """Set a parameter to its new value, if the tool has an argument for it."""
         for name in self._group_names(tool).get((parameter.location, parameter.name), ()):
             call.arguments[name] = self._calls.rename_members(tool, name, new)
             call.send(parameter, new)
@@ -177,7 +187,7 @@ class Variations:
             if isinstance(value, list) and len(value) > 1:
                 single = value[:1]
                 if self._calls.sent.fits(parameter.schema, single):
-                    self._set_argument(tool, parameter, value, single, call)
+                    self._set_argument(tool, parameter, single, call)
         if call.arguments:
             yield "lists of one item", call
 
