@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -16,9 +16,9 @@ from mcpgen.jsonschema.references import definition_name
 from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.plan.cases.calls import CaseContext
 
-# A match ends before the value, so that no text which looks like a reference hides one.
-_REFERENCE = re.compile(r"""'\$ref': (?=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))""")
-_IDENTIFIER = re.compile(r"'\$(?:id|anchor|dynamicAnchor)': ")
+# In JSON, a text that looks like a reference has a backslash before its quotes.
+_REFERENCE = re.compile(rb'"\$ref":("(?:[^"\\]|\\.)*")')
+_IDENTIFIER = re.compile(rb'"\$(?:id|anchor|dynamicAnchor)":')
 
 
 class CaseKeys:
@@ -35,24 +35,29 @@ class CaseKeys:
 
         `salt` is a part of each key: the versions of the code and the libraries that make cases.
         """
-        self._start = f"{salt}\n{context!r}"
+        start = _spell([salt, context])
+        self._start = hashlib.sha256(start)
         self._named = {name: _Spelled.of(schema) for name, schema in schemas.items()}
         # A schema with an identifier can be referred to without its name.
         identified = {name for name, it in self._named.items() if it.is_identified}
-        self._everywhere = identified.union(_iterate_references(self._start))
+        self._everywhere = identified | _find_references(start)
 
     def of(self, tool: ToolPlan) -> str:
         """Return the key of a tool, as `prepare_tool` returns it."""
-        text = repr(tool)
-        key = hashlib.sha256(f"{self._start}\n{text}\n".encode("utf-8", "surrogatepass"))
+        # In JSON, a reference of a declared request to an input could be a constant as well.
+        declared = repr(tool.operation.declared)
+        operation = replace(tool.operation, declared=None)
+        text = _spell([replace(tool, operation=operation), declared])
+        key = self._start.copy()
+        key.update(text)
         for name in sorted(self._collect_schema_names(text)):
-            key.update(f"{name!r} {self._named[name].digest}\n".encode("utf-8", "surrogatepass"))
+            key.update(_spell([name, self._named[name].digest]))
         return key.hexdigest()
 
-    def _collect_schema_names(self, text: str) -> set[str]:
+    def _collect_schema_names(self, text: bytes) -> set[str]:
         """Return the names of the schemas that a text refers to, directly or not."""
         found: set[str] = set()
-        waiting = [*self._everywhere, *_iterate_references(text)]
+        waiting = [*self._everywhere, *_find_references(text)]
         while waiting:
             name = waiting.pop()
             if name in self._named and name not in found:
@@ -76,16 +81,31 @@ class _Spelled(Struct, frozen=True):
 
     @classmethod
     def of(cls, schema: JsonSchema) -> _Spelled:
-        text = repr(schema)
+        text = _spell(schema)
         return cls(
-            hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
-            frozenset(_iterate_references(text)),
-            bool(_IDENTIFIER.search(text)),
+            hashlib.sha256(text).hexdigest(),
+            _find_references(text),
+            _IDENTIFIER.search(text) is not None,
         )
 
 
-def _iterate_references(text: str) -> Iterator[str]:
-    """Yield the names in all `$ref`s of a text that `repr` made, and in what looks like one."""
-    for found in _REFERENCE.finditer(text):
-        with suppress(SyntaxError, ValueError):
-            yield definition_name(ast.literal_eval(found[1]))
+def _find_references(text: bytes) -> frozenset[str]:
+    """Return the names in all `$ref`s of a JSON text."""
+    return frozenset(
+        definition_name(msgspec.json.decode(found)) for found in set(_REFERENCE.findall(text))
+    )
+
+
+def _spell(value: Any) -> bytes:
+    """Return a value as JSON, with the members of its objects in their order."""
+    return _encoder.encode(value)
+
+
+def _convert(value: Any) -> Any:
+    """Return what JSON has for an object that it does not know."""
+    if isinstance(value, str):
+        return str(value)  # of a subclass
+    return None if callable(value) else repr(value)  # `Place.locate` finds a line, of no effect
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_convert)

@@ -15,6 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Diagnostic, Problems
+from mcpgen.ir.api import DeclaredRequest, InputRef
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.jsonschema import samples, schemas
 from mcpgen.openapi.lower.lower import lower
@@ -156,7 +157,7 @@ def test_a_schema_is_followed_through_others(runs: Runs, tmp_path: Path) -> None
 def test_a_text_that_looks_like_a_reference_hides_none(runs: Runs, tmp_path: Path) -> None:
     named = {
         "Outer": OBJECT
-        | {"properties": {"inside": {"title": "A '$ref': 'without an end", **refer("Inner")}}},
+        | {"properties": {"inside": {"title": 'A "$ref":"without an end', **refer("Inner")}}},
         "Inner": {"type": "integer"},
     }
     plan = plan_things(tmp_path, {"/a": refer("Outer")}, named)
@@ -214,6 +215,8 @@ def test_every_field_of_a_tool_is_part_of_its_key() -> None:
     known = {keys.of(tool)}
     for holder in (tool, tool.operation, tool.operation.parameters[0], tool.operation.responses[0]):
         for name in holder.__struct_fields__:
+            if name == "operation":
+                continue  # all fields of which are changed below
             changed: Any = replace(holder, **{name: "changed" if name != "at" else AT})
             if name == "at":
                 assert changed.at.pointer != holder.at.pointer
@@ -227,6 +230,17 @@ def test_every_field_of_a_tool_is_part_of_its_key() -> None:
                 key = keys.of(replace(tool, operation=operation))
             assert key not in known, f"{type(holder).__name__}.{name}"
             known.add(key)
+
+
+def test_a_reference_to_an_input_and_a_constant_have_different_keys() -> None:
+    plan = plan_document(SPECS / "petstore.yaml")
+    keys = CaseKeys(CaseContext.of(plan), plan.api.schemas)
+    found = set()
+    for body in (InputRef("name"), {"input": "name"}):
+        declared = DeclaredRequest("find", {("query", "q"): "name"}, {}, {"body": body})
+        operation = replace(plan.tools[0].operation, declared=declared)
+        found.add(keys.of(prepare_tool(replace(plan.tools[0], operation=operation))))
+    assert len(found) == 2
 
 
 def test_a_tool_that_changed_is_made_again(runs: Runs) -> None:
