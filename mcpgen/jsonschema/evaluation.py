@@ -81,17 +81,12 @@ class Evaluation:
             return self._is_valid_compiled(schema, value)
         if "type" in schema and not _has_type(schema["type"], value):
             return False
-        if not _RULES.isdisjoint(schema):
-            rules = {keyword: rule for keyword, rule in schema.items() if keyword in _RULES}
-            if not self._is_valid_compiled(rules, value):
-                return False
-        if isinstance(value, dict):
-            if not self._has_valid_members(schema, value):
-                return False
-        elif isinstance(value, list) and "items" in schema:
-            items = schema["items"]
-            if not all(self.is_valid(items, item) for item in value):
-                return False
+        if not _RULES.isdisjoint(schema) and not self._follows_rules(schema, value):
+            return False
+        if isinstance(value, dict) and not self._has_valid_members(schema, value):
+            return False
+        if isinstance(value, list) and not self._has_valid_items(schema, value):
+            return False
         return _APPLICATORS.isdisjoint(schema) or self._fits_in_place(schema, value)
 
     def _take(self, steps: float) -> None:
@@ -104,6 +99,12 @@ class Evaluation:
         self._take(steps)
         return is_valid
 
+    def _follows_rules(self, schema: JsonObject, value: JsonValue) -> bool:
+        rules = {keyword: rule for keyword, rule in schema.items() if keyword in _RULES}
+        if len(rules) == 1 and "enum" in rules and isinstance(value, str):
+            return value in rules["enum"]  # a list that few other schemas have
+        return self._is_valid_compiled(rules, value)
+
     def _has_valid_members(self, schema: JsonObject, value: JsonObject) -> bool:
         for name in schema.get("required", ()):
             if name not in value:
@@ -111,9 +112,14 @@ class Evaluation:
         declared = schema.get("properties", {})
         others = schema.get("additionalProperties", True)
         for name, member in value.items():
-            if not self.is_valid(declared.get(name, others), member):
+            part = declared.get(name, others)
+            if part is not True and not self.is_valid(part, member):
                 return False
         return True
+
+    def _has_valid_items(self, schema: JsonObject, value: list[JsonValue]) -> bool:
+        items = schema.get("items", True)
+        return items is True or all(self.is_valid(items, item) for item in value)
 
     def _fits_in_place(self, schema: JsonObject, value: JsonValue) -> bool:
         """Return whether the schemas in `$ref`, `allOf`, `anyOf` and `oneOf` allow a value."""

@@ -264,6 +264,8 @@ class Schemas:
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
         """
+        if compiled := self._validators.get(_spelled(schema)):
+            return compiled.is_valid(value)
         try:
             return Evaluation(self.target, self._evaluate, _MAX_STEPS).is_valid(schema, value)
         except (TooManyStepsError, RecursionError):

@@ -344,6 +344,7 @@ class Calls:
             CannotSampleError: there is none.
         """
         schema, kind = self.body_schema(media_type), classify_body(media_type)
+        self.sent.checker(schema)  # compile what the variations and the refusals check as well
         if kind <= Kind.OTHER_JSON and which == "example":
             return self.sent.choose_example(schema, media_type.examples)
         if kind <= Kind.OTHER_JSON:

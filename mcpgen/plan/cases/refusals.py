@@ -207,7 +207,7 @@ class Violations:
     ) -> Iterator[_Violation]:
         for choice in _CHOICES:
             for number, option in enumerate(keywords.get(choice, ())[:_MOST_OPTIONS], start=1):
-                chosen, is_fitting = value, self._samples.fits(option, value)
+                chosen, is_fitting = value, self._samples.checker(option)(value)
                 if not is_fitting:
                     with suppress(CannotSampleError):
                         chosen = self._samples.sample(option, "largest", seed=spot.place)
