@@ -58,6 +58,16 @@ class _Steps:
                 raise _TooManyStepsError
 
 
+class _Shared:
+    """The state that the searches of one document share."""
+
+    def __init__(self, bounds: SharedBounds) -> None:
+        self.steps = _Steps(bounds)
+        self.scalars: BoundedResults[tuple[int, Wish, bool], tuple[JsonObject, JsonValue]]
+        self.scalars = BoundedResults(bounds)
+        """The first value of each schema (by identity), wish and use of examples."""
+
+
 def sample(
     schema: JsonSchema,
     *,
@@ -80,12 +90,12 @@ def sample(
         CannotSampleError: no value was found: there is none, or the schema is too hard.
     """
     named = schemas if isinstance(schemas, Schemas) else Schemas(schemas)
-    return _sample(schema, named, Wish(which, seed, variant), _Steps(named.bounds))
+    return _sample(schema, named, Wish(which, seed, variant), _Shared(named.bounds))
 
 
-def _sample(schema: JsonSchema, schemas: Schemas, wish: Wish, steps: _Steps) -> JsonValue:
+def _sample(schema: JsonSchema, schemas: Schemas, wish: Wish, shared: _Shared) -> JsonValue:
     try:
-        return _Sampler(schemas, steps).best(schema, wish)
+        return _Sampler(schemas, shared).best(schema, wish)
     except _TooManyStepsError:
         raise CannotSampleError("finding a value takes too many steps") from None
     except UnusableSchemaError as error:
@@ -139,7 +149,7 @@ class Samples:
         self._read: dict[int, tuple[JsonSchema, JsonSchema]] = {}
         self._checkers: dict[int, Callable[[JsonValue], bool]] = {}
         self._made: BoundedResults[_Wanted, JsonValue] = BoundedResults(whole.bounds)
-        self._steps = _Steps(whole.bounds)
+        self._shared = _Shared(whole.bounds)
 
     def sample(
         self, schema: JsonSchema, which: Which = "example", *, seed: str = "text", variant: int = 0
@@ -153,7 +163,7 @@ class Samples:
         return self._made.get(key, lambda: self._sample(schema, Wish(which, seed, variant)))
 
     def _sample(self, schema: JsonSchema, wish: Wish) -> JsonValue:
-        return _sample(self._convert(schema), self._direction.schemas, wish, self._steps)
+        return _sample(self._convert(schema), self._direction.schemas, wish, self._shared)
 
     def _convert(self, schema: JsonSchema) -> JsonSchema:
         """Return a schema in this direction, converted once."""
@@ -247,9 +257,10 @@ class _Plain(NamedTuple):
 class _Sampler:
     """Creates one sample; stores the remainder of the bound on its size."""
 
-    def __init__(self, schemas: Schemas, steps: _Steps) -> None:
+    def __init__(self, schemas: Schemas, shared: _Shared) -> None:
         self.schemas = schemas
-        self.steps = steps
+        self.steps = shared.steps
+        self.scalars = shared.scalars
         self.nodes = 0
         self.uses_examples = True
 
@@ -275,18 +286,37 @@ class _Sampler:
         raise CannotSampleError(complaint)
 
     def _sample_value(self, schema: JsonSchema, place: _Place) -> JsonValue:
+        if _is_plain_scalar(schema):
+            with suppress(CannotSampleError):  # the search below states the place of the error
+                value = self._sample_scalar(schema, place)
+                self._enter(place)
+                return value
         for value in self._iterate_values(schema, place):
             return value
         raise CannotSampleError(f"at `{place.path}`: no value satisfies it")
 
-    def _iterate_values(self, schema: JsonSchema, place: _Place) -> Iterator[JsonValue]:
-        """Yield values for a schema, the best first; only the complete value is surely valid."""
+    def _sample_scalar(self, schema: JsonObject, place: _Place) -> JsonValue:
+        """Return the first value, which is the same wherever documents use their definitions."""
+
+        def sample() -> tuple[JsonObject, JsonValue]:
+            for value in self._iterate_plain_values(schema, place):
+                return schema, value  # with the schema, so that no other gets its identity
+            raise CannotSampleError
+
+        return self.scalars.get((id(schema), place.wish, self.uses_examples), sample)[1]
+
+    def _enter(self, place: _Place) -> None:
+        """Count a value."""
         self.steps.take()
         if place.depth > _MAX_DEPTH:
             raise CannotSampleError(f"at `{place.path}`: it is nested too deeply")
         self.nodes += 1
         if self.nodes > _MAX_NODES:
             raise CannotSampleError("its smallest value is too large")
+
+    def _iterate_values(self, schema: JsonSchema, place: _Place) -> Iterator[JsonValue]:
+        """Yield values for a schema, the best first; only the complete value is surely valid."""
+        self._enter(place)
         reason = ""
         found = False
         for plain in islice(
@@ -535,12 +565,23 @@ def _check_size(value: JsonValue) -> JsonValue:
 
 _CHOICES = ("allOf", "anyOf", "oneOf")
 _COMPOSING = frozenset({"$ref", "allOf", "anyOf", "else", "if", "oneOf", "then"})
+_SCALAR_TYPES = ("string", "integer", "number", "boolean")
 _HARD = frozenset(
     {
         *("$dynamicRef", "contains", "dependentRequired", "dependentSchemas", "if", "not"),
         *("oneOf", "propertyNames", "unevaluatedItems", "unevaluatedProperties"),
     }
 )
+
+
+def _is_plain_scalar(schema: JsonSchema) -> bool:
+    """Return whether a schema allows scalars of one type, and has nothing to compose or check."""
+    return (
+        isinstance(schema, dict)
+        and schema.get("type") in _SCALAR_TYPES
+        and _COMPOSING.isdisjoint(schema)
+        and _HARD.isdisjoint(schema)
+    )
 
 
 def _sort_branches(branches: list[JsonSchema], wish: Wish) -> list[JsonSchema]:
