@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
@@ -14,10 +15,12 @@ from msgspec import Struct
 from mcpgen.jsonschema.references import KEYWORDS_WITH_DATA, find_reference, iterate_parts
 from mcpgen.jsonschema.schemas import Schemas, find_json_type
 from mcpgen.jsonschema.types import MAPS_OF_SCHEMAS, JsonObject, JsonSchema, JsonValue
+from mcpgen.text.json_pointer import json_pointer
 
 DirectionName: TypeAlias = Literal["request", "response"]
 
 _MARKERS: Mapping[DirectionName, str] = {"request": "readOnly", "response": "writeOnly"}
+_REFERENCE = re.compile(rb'"#/\$defs/(?:[^"\\]|\\.)*"')  # in JSON
 _SAME_VALUE = frozenset({"allOf", "anyOf", "else", "oneOf", "then"})
 _AFFECTED = _SAME_VALUE | {"required"}
 
@@ -28,6 +31,7 @@ class Direction:
     def __init__(self, schemas: Schemas, name: DirectionName) -> None:
         self._whole = schemas
         self._marker = _MARKERS[name]
+        self._mark = f'"{self._marker}":'.encode()
 
     @cached_property
     def schemas(self) -> Schemas:
@@ -35,8 +39,7 @@ class Direction:
 
         If none of them has the keyword, both directions share their compiled schemas.
         """
-        is_marked = f'"{self._marker}"'.encode() in msgspec.json.encode(dict(self._whole.named))
-        if not is_marked:
+        if self._mark not in msgspec.json.encode(dict(self._whole.named)):
             return self._whole
         return Schemas(_ConvertedOnDemand(self, self._whole.named), self._whole.bounds)
 
@@ -58,6 +61,23 @@ class Direction:
             for name, declared in part.get("properties", {}).items()
             if self.is_hidden(declared)
         )
+
+    @cached_property
+    def _hiding_references(self) -> frozenset[bytes]:
+        """The references to definitions that are hidden or declare a hidden property, as JSON."""
+        if self.schemas is self._whole:
+            return frozenset()
+        references = [{"$ref": f"#/$defs{json_pointer((name,))}"} for name in self._whole.named]
+        hiding = [it["$ref"] for it in references if self.is_hidden(it) or self.find_hidden(it)]
+        return frozenset(map(msgspec.json.encode, hiding))
+
+    def convert(self, schema: JsonSchema) -> JsonSchema:
+        """Return `schema` in this direction as `of`; the schema itself if nothing is hidden."""
+        text = msgspec.json.encode(schema)
+        is_plain = self._mark not in text and self._hiding_references.isdisjoint(
+            _REFERENCE.findall(text)
+        )
+        return schema if is_plain else self.of(schema)
 
     def of(self, schema: JsonSchema, hidden_around: frozenset[str] = frozenset()) -> JsonSchema:
         """Return `schema` in this direction; its `$ref`s refer to `schemas`.
@@ -108,7 +128,7 @@ class _ConvertedOnDemand(Mapping[str, JsonSchema]):
 
     def __getitem__(self, name: str) -> JsonSchema:
         if name not in self._converted:
-            self._converted[name] = self._direction.of(self._named[name])
+            self._converted[name] = self._direction.convert(self._named[name])
         return self._converted[name]
 
     def __iter__(self) -> Iterator[str]:

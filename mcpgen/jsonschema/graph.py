@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import unquote
 
+import msgspec
 from msgspec import Struct
 
 from mcpgen.absent import ABSENT
@@ -250,7 +251,7 @@ class SchemaGraph:
         """Return the schemas with an `$id`, or "#" and an anchor; for "" those with any `$id`."""
         if self._identified is None:
             self._identified = {}
-            for schema in _iterate_objects(self._document):
+            for schema in _iterate_objects(self._document) if _may_identify(self._document) else ():
                 names = {f"#{schema[key]}" for key in _ANCHORS if key in schema}
                 if isinstance(name := schema.get("$id"), str):
                     names |= {name, name.rpartition("/")[2], "#" if name.startswith("#") else ""}
@@ -280,6 +281,15 @@ def _list_schemas(keyword: str, value: Any) -> list[Any]:
     if keyword in _BY_NAME:
         value = [*value.values()] if isinstance(value, dict) else []
     return value if isinstance(value, list) else [value]
+
+
+def _may_identify(document: Any) -> bool:
+    """Return whether a document may have identifiers, as few have."""
+    try:
+        text = msgspec.json.encode(document)
+    except (OverflowError, TypeError, UnicodeEncodeError, RecursionError):
+        return True
+    return any(f'"{keyword}":'.encode() in text for keyword in ("$id", *_ANCHORS))
 
 
 def _iterate_objects(value: Any) -> Iterator[JsonObject]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Literal, NamedTuple, TypeAlias, cast
+from typing import Literal, NamedTuple, TypeAlias, TypeGuard, cast
 
 import msgspec
 
@@ -169,7 +169,7 @@ class Samples:
         """Return a schema in this direction, converted once."""
         found = self._read.get(id(schema))
         if found is None:
-            found = self._read[id(schema)] = (schema, self._direction.of(schema))
+            found = self._read[id(schema)] = (schema, self._direction.convert(schema))
         return found[1]
 
     def fits(self, schema: JsonSchema, value: JsonValue) -> bool:
@@ -574,7 +574,7 @@ _HARD = frozenset(
 )
 
 
-def _is_plain_scalar(schema: JsonSchema) -> bool:
+def _is_plain_scalar(schema: JsonSchema) -> TypeGuard[JsonObject]:
     """Return whether a schema allows scalars of one type, and has nothing to compose or check."""
     return (
         isinstance(schema, dict)

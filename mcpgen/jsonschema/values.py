@@ -1,4 +1,4 @@
-"""Values between the steps of a workflow: lookup, comparison and removal of absent ones."""
+"""JSON values: lookup, copy and, between the steps of a workflow, comparison and absent ones."""
 
 from __future__ import annotations
 
@@ -27,6 +27,13 @@ def value_at(value: Any, pointer: str) -> Any:
         else:
             return ABSENT
     return value
+
+
+def copy_value(value: Any) -> Any:
+    """Return a deep copy of a decoded JSON value."""
+    if isinstance(value, dict):
+        return {name: copy_value(member) for name, member in value.items()}
+    return [copy_value(item) for item in value] if isinstance(value, list) else value
 
 
 def without_absent(value: Any) -> Any:

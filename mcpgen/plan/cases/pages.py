@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from typing import TypeAlias
 
 from mcpgen.contract.page_names import CURSORS, LINK_MEMBERS, OFFSETS, OTHER_CURSORS, PAGES, fold
 from mcpgen.ir.tool_plan import Pagination, ToolPlan
 from mcpgen.jsonschema.samples import CannotSampleError, Which
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.jsonschema.values import copy_value
 from mcpgen.plan.cases.calls import Call, Calls
 from mcpgen.plan.schemas.tool_schema import list_response_schemas
 from mcpgen.plan.tools.pagination import ARGUMENT
@@ -91,7 +91,7 @@ class _Making:
         """Return the parts of a request that differ from the smallest one."""
         if not self._rule.body:
             return {"query": sent}
-        body = deepcopy(self._smallest.get("body", {}))
+        body = copy_value(self._smallest.get("body", {}))
         holder = body
         for name in self._rule.body[:-1]:
             holder = holder.setdefault(name, {})
@@ -218,7 +218,7 @@ class _Making:
         )
 
     def _copy_page(self, number: int) -> JsonValue:
-        return deepcopy(self._pages[number])  # samples are shared
+        return copy_value(self._pages[number])  # samples are shared
 
     def _make_empty_page(self) -> JsonValue:
         if not self._place:

@@ -13,6 +13,7 @@ from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.jsonschema.direction import Shape
 from mcpgen.jsonschema.samples import CannotSampleError
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
+from mcpgen.jsonschema.values import copy_value
 from mcpgen.plan.arguments.media_types import Kind, classify_body, is_range
 from mcpgen.plan.cases.calls import PLACES, Call, Calls
 from mcpgen.plan.cases.shared_parameters import ParameterResults
@@ -229,7 +230,7 @@ def _vary(
     value: JsonValue, kind: _Kind, fits: _Fits, kept: frozenset[str] = frozenset()
 ) -> JsonValue:
     """Return `value` with as many replaced leaves as its schema allows; `kept` members stay."""
-    holder: list[Any] = [_copy(value)]
+    holder: list[Any] = [copy_value(value)]
     for container, key in islice(_iterate_leaves(holder, kept), _MOST_LEAVES):
         before = container[key]
         for new in kind.tries(before):
@@ -238,13 +239,6 @@ def _vary(
                 break
             container[key] = before
     return holder[0]
-
-
-def _copy(value: JsonValue) -> JsonValue:
-    """Return a deep copy."""
-    if isinstance(value, dict):
-        return {name: _copy(member) for name, member in value.items()}
-    return [_copy(item) for item in value] if isinstance(value, list) else value
 
 
 def _iterate_leaves(
