@@ -44,6 +44,33 @@ def test_is_hidden_recognises_hidden_properties(
     assert requests.is_hidden(schema) is is_hidden
 
 
+@pytest.mark.parametrize(
+    ("schema", "is_converted"),
+    [
+        ({"properties": {"id": READ_ONLY}, "required": ["id"]}, True),
+        ({"properties": {"id": {"$ref": "#/$defs/Id"}}, "required": ["id"]}, True),
+        ({"allOf": [{"$ref": "#/$defs/Base"}, {"required": ["id"]}]}, True),
+        ({"allOf": [{"$ref": "#/$defs/Via"}, {"required": ["id"]}]}, True),
+        ({"$ref": '#/$defs/A "~1~0" name', "required": ["id"]}, True),
+        ({"$ref": "#/$defs/Plain", "required": ["id"]}, False),
+        ({"properties": {"id": {"writeOnly": True}}, "required": ["id"]}, False),
+        (True, False),
+    ],
+)
+def test_only_a_schema_with_something_hidden_is_converted(schema: Any, is_converted: bool) -> None:
+    named = {
+        **NAMED,
+        "Via": {"$ref": "#/$defs/Base"},
+        'A "/~" name': NAMED["Base"],
+        "Plain": {"properties": {"id": {}}},
+    }
+    requests = Direction(Schemas(named), "request")
+    converted = requests.convert(schema)
+    assert converted == requests.of(schema)
+    assert (converted is not schema) is is_converted
+    assert (requests.of(schema) != schema) is is_converted
+
+
 def test_hidden_properties_are_neither_allowed_nor_required(requests: Direction) -> None:
     assert requests.schemas.named["Base"] == {"properties": {"name": {}}, "required": ["name"]}
 

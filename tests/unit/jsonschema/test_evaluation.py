@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpgen.jsonschema import schemas
@@ -77,6 +77,7 @@ SCHEMAS = st.recursive(
 )
 
 
+@settings(max_examples=400)
 @given(SCHEMAS, VALUES)
 def test_a_value_is_valid_as_for_the_validator(schema: Any, value: Any) -> None:
     named = Schemas(NAMED)
@@ -95,6 +96,18 @@ def test_a_value_is_valid_as_for_the_validator(schema: Any, value: Any) -> None:
         ({"oneOf": [{"type": "integer"}, {"minimum": 2}]}, 3, False),
         ({"oneOf": [{"type": "integer"}, {"minimum": 2}]}, 1, True),
         ({"additionalProperties": False, "patternProperties": {"^x": True}}, {"xy": 1}, True),
+        ({"additionalProperties": False, "properties": {"a": True}}, {"a": 1}, True),
+        ({"additionalProperties": False, "properties": {"a": True}}, {"b": 1}, False),
+        ({"additionalProperties": {"type": "integer"}}, {"b": "text"}, False),
+        ({"properties": {"a": False}}, {"a": 1}, False),
+        ({"required": ["a"]}, {"b": 1}, False),
+        ({"required": ["a"]}, "text", True),
+        ({"items": False}, [], True),
+        ({"items": {"type": "integer"}}, [1, "text"], False),
+        ({"prefixItems": [True], "items": False}, [1], True),
+        ({"anyOf": [{"type": "integer"}, {"minLength": 2}]}, "a", False),
+        ({"enum": ["a", 1]}, "b", False),
+        ({"enum": ["a", 1], "maxLength": 0}, "a", False),
         ({"$ref": "#/$defs/Short", "minLength": 2}, "abc", False),
         ({"allOf": [{"$ref": "#/$defs/Short"}, {"minLength": 2}]}, "ab", True),
     ],
