@@ -10,9 +10,11 @@ from mcpgen.text.secret_names import is_secret_name
 REDACTED: Final = "REDACTED"  # replaces a credential in the project's copy of a document
 MIN_SECRET_LENGTH: Final = 12
 
+# Each begins with a character, and not with `\b`, so that the search skips to one of these.
 _TOKEN_SHAPE: Final = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36}\b"
-    r"|\bsk_live_[A-Za-z0-9]{20,}|\bxox[abpr]-[0-9]{6,}-[0-9A-Za-z-]{10,}"
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----|A(?<!\wA)KIA[0-9A-Z]{16}\b"
+    r"|g(?<!\wg)h[pousr]_[A-Za-z0-9]{36}\b|s(?<!\ws)k_live_[A-Za-z0-9]{20,}"
+    r"|x(?<!\wx)ox[abpr]-[0-9]{6,}-[0-9A-Za-z-]{10,}"
 )
 _OPAQUE: Final = re.compile(r"[^\s<>{}\[\]]+\Z")  # no placeholder, no sentence
 _DIGIT: Final = re.compile(r"\d")

@@ -19,6 +19,7 @@ from mcpgen.text.secret_values import (
     is_secret_default,
 )
 
+_CONTAINERS = (dict, list)
 _USERINFO = re.compile(r"://[^/\s@:{}]*:(?P<secret>[^/\s@{}]+)@")
 _SHOWN_TO_READERS = frozenset({"description", "example", "examples", "summary"})
 
@@ -30,26 +31,34 @@ def find_secrets(root: JsonValue) -> tuple[Secret, ...]:
     """
     secrets = []
     # (node, its path, name of the nearest enclosing parameter or property)
-    pending: list[tuple[JsonValue, Path, str]] = [(root, None, "")]
+    pending: list[tuple[JsonValue, Path, str]] = []
+    if isinstance(root, _CONTAINERS):
+        pending.append((root, None, ""))
     seen: set[int] = set()
     while pending:
         node, path, name = pending.pop()
-        if not isinstance(node, dict | list) or id(node) in seen:
+        if id(node) in seen:
             continue
         seen.add(id(node))
         if isinstance(node, list):
-            pending.extend((value, (path, index), name) for index, value in enumerate(node))
+            for index, value in enumerate(node):
+                if isinstance(value, _CONTAINERS):
+                    pending.append((value, (path, index), name))
             continue
         if "in" in node and isinstance(node.get("name"), str):
             name = node["name"]
         is_map = path is not None and path[1] == "properties"
         for key, value in node.items():
+            if key in _SHOWN_TO_READERS:
+                continue
             if isinstance(value, str):
+                if key == "$ref" and value.startswith("#"):
+                    continue
                 if len(value) >= MIN_SECRET_LENGTH and (
                     (found := _extract_secret(path, key, value, name)) and found != REDACTED
                 ):
                     secrets.append(Secret(path_tokens((path, key)), found))
-            elif isinstance(value, dict | list) and key not in _SHOWN_TO_READERS:
+            elif isinstance(value, _CONTAINERS):
                 pending.append((value, (path, key), key if is_map else name))
     return tuple(secrets)
 
@@ -58,8 +67,6 @@ def _extract_secret(path: Path, key: str, value: str, name: str) -> str:
     """Return the credential in one string, or ""."""
     if key == "url" and (userinfo := _USERINFO.search(value)):
         return userinfo["secret"]
-    if key in _SHOWN_TO_READERS:
-        return ""
     if shaped := find_token(value):
         return shaped
     if key == "default":
