@@ -65,7 +65,8 @@ class Node(Struct, frozen=True):
 
 def escape(key: str | int) -> str:
     """Return `key` as an escaped reference token of a JSON Pointer."""
-    return str(key).replace("~", "~0").replace("/", "~1")
+    token = str(key)
+    return token.replace("~", "~0").replace("/", "~1") if "~" in token or "/" in token else token
 
 
 class Source:
@@ -75,6 +76,7 @@ class Source:
         self.document = document
         self.problems = problems
         self.root = Node(document.root, "")
+        self._targets: dict[str, Node | None] = {}  # by reference
 
     @property
     def version(self) -> str:
@@ -87,6 +89,11 @@ class Source:
 
     def target(self, reference: str) -> Node | None:
         """Return the target of a local reference (`#/...`); None if it does not exist."""
+        if reference not in self._targets:
+            self._targets[reference] = self._find_target(reference)
+        return self._targets[reference]
+
+    def _find_target(self, reference: str) -> Node | None:
         pointer = unquote(reference[1:])
         if not reference.startswith("#") or pointer[:1] not in ("", "/"):
             return None

@@ -54,7 +54,8 @@ def local_reference(target: Target) -> str:
 
 def needs_rewriting(reference: str, file: OpenFile, target: Target) -> bool:
     """Return whether a reference in `file` must change in the bundle."""
-    return not (file.is_root and unquote(reference) == unquote(local_reference(target)))
+    pointer = json_pointer(tokens_in_bundle(target.file, target.tokens))
+    return not (file.is_root and unquote(reference) == f"#{pointer}")
 
 
 def bundle(

@@ -33,6 +33,7 @@ class References:
         self._files = files
         self._grammar = grammar
         self._known: dict[tuple[OpenFile, str], Target | BrokenReferenceError] = {}
+        self._checked: set[tuple[tuple[OpenFile, str], Kind]] = set()  # that are of this kind
         self._anchors: dict[OpenFile, dict[str, tuple[str, ...]]] = {}
         self._steps: dict[tuple[OpenFile, str], Target | None] = {}
 
@@ -60,7 +61,9 @@ class References:
         found = self._known[key]
         if isinstance(found, BrokenReferenceError):
             raise found
-        self._check_kind(reference, found, expected)
+        if (key, expected) not in self._checked:
+            self._check_kind(reference, found, expected)
+            self._checked.add((key, expected))
         return found
 
     def _parse(self, reference: str, file: OpenFile) -> tuple[OpenFile, tuple[str, ...]]:

@@ -97,6 +97,10 @@ def resolve(document: Document, problems: Problems, *, limits: Limits = DEFAULT_
     )
 
 
+_Pending = tuple[JsonValue, Kind, Path]
+"""A value of a unit that has not been visited, and its place in the unit."""
+
+
 class _Walk:
     """Traversal of a document that finds all units, their dependencies and their faults."""
 
@@ -113,6 +117,7 @@ class _Walk:
         self.units: list[_Unit] = []
         self.operations: dict[str, list[_Unit]] = {}  # by key, with their path items
         self.rewrites = Rewrites()
+        self._changed: dict[tuple[OpenFile, str], str] = {}  # references in the bundle, or ""
         self.misplaced: list[tuple[Kind, Location]] = []  # `$ref`s where OpenAPI has none
 
     def run(self) -> None:
@@ -194,14 +199,14 @@ class _Walk:
             and "$ref" not in unit.node
         ):
             unit.faults.append(_no_responses(unit))
-        pending: list[tuple[JsonValue, Kind, Path]] = [(unit.node, unit.kind, None)]
+        pending: list[_Pending] = [(unit.node, unit.kind, None)]
         while pending:
             node, kind, path = pending.pop()
             if kind.single is not None and not isinstance(node, list):
                 kind = kind.single
             is_collection = kind.items is not None
             if isinstance(node, dict) and (not is_collection or isinstance(node.get("$ref"), str)):
-                pending.extend(self._object(unit, node, kind, path))
+                self._add_children(pending, unit, node, kind, path)
             elif isinstance(node, list) and kind.items is not None:
                 for index, item in enumerate(node):
                     pending.append((item, kind.items, (path, index)))
@@ -210,10 +215,10 @@ class _Walk:
             ):
                 unit.faults.append(_wrong_shape(unit, path, kind, node))
 
-    def _object(
-        self, unit: _Unit, node: JsonObject, kind: Kind, path: Path
-    ) -> Iterator[tuple[JsonValue, Kind, Path]]:
-        """Yield the children of an object that belong to the same unit."""
+    def _add_children(
+        self, pending: list[_Pending], unit: _Unit, node: JsonObject, kind: Kind, path: Path
+    ) -> None:
+        """Add the children of an object that belong to the same unit to `pending`."""
         if kind.takes_ref and "$ref" in node:
             self._follow(unit, node, kind, path)
             if kind not in (self._grammar.schema, self.path_item):
@@ -226,11 +231,11 @@ class _Walk:
                 unit.needs.append(self._add_unit(target, kind))
         fields, others = kind.fields, kind.others
         for key, value in node.items():
-            if _is_reference(key, value):
-                continue
             child = fields.get(key)
             if child is None:
-                if others is None or (kind.skips_extensions and key.startswith("x-")):
+                if others is None or _is_reference(key, value):
+                    continue
+                if kind.skips_extensions and key.startswith("x-"):
                     continue
                 child = others
             if value is None:
@@ -242,7 +247,16 @@ class _Walk:
                 operation = self._add_unit(Target(unit.file, unit.tokens_of(place), value), child)
                 unit.operations[key.upper() if key in METHODS else key] = operation
             else:
-                yield value, child, place
+                pending.append((value, child, place))
+
+    def _rewrite(self, holder: JsonObject, key: str, file: OpenFile, target: Target) -> None:
+        """Register the text in the bundle of the reference at `key`, if it differs."""
+        place = (file, holder[key])
+        if place not in self._changed:
+            needs_it = needs_rewriting(holder[key], file, target)
+            self._changed[place] = local_reference(target) if needs_it else ""
+        if changed := self._changed[place]:
+            self.rewrites.references[id(holder), key] = changed
 
     def _follow(self, unit: _Unit, node: JsonObject, kind: Kind, path: Path) -> None:
         reference = node["$ref"]
@@ -251,8 +265,7 @@ class _Walk:
         except BrokenReferenceError as error:
             unit.faults.append(_make_fault(unit, (path, "$ref"), error))
             return
-        if needs_rewriting(reference, unit.file, target):
-            self.rewrites.references[id(node), "$ref"] = local_reference(target)
+        self._rewrite(node, "$ref", unit.file, target)
         needed = self._add_unit(target, kind)
         unit.needs.append(needed)
         if path is None:
@@ -296,8 +309,7 @@ class _Walk:
             others = {key: value for key, value in found.node.items() if key != "$ref"}
             beside = {**others, **beside}
             target = self._references.follow(reference, found.file, kind)
-            if needs_rewriting(reference, found.file, target):
-                self.rewrites.references[id(found.node), "$ref"] = local_reference(target)
+            self._rewrite(found.node, "$ref", found.file, target)
             found = target
             is_around = found.tokens == start.tokens[: len(found.tokens)]
             if id(found.node) in passed or (found.file is start.file and is_around):
@@ -310,7 +322,9 @@ class _Walk:
     def _check_mapping(self, unit: _Unit, discriminator: JsonValue, path: Path) -> None:
         """Check the references in a discriminator's mapping; bare names are ignored."""
         mapping = discriminator.get("mapping") if isinstance(discriminator, dict) else None
-        for value, reference in mapping.items() if isinstance(mapping, dict) else ():
+        if not isinstance(mapping, dict):
+            return
+        for value, reference in mapping.items():
             if not isinstance(reference, str) or not _looks_like_reference(reference):
                 continue
             try:
@@ -319,8 +333,7 @@ class _Walk:
                 if error.is_unsafe:
                     unit.faults.append(_make_fault(unit, ((path, "mapping"), value), error))
                 continue  # a missing variant cannot be selected, so it is harmless
-            if needs_rewriting(reference, unit.file, target):
-                self.rewrites.references[id(mapping), value] = local_reference(target)
+            self._rewrite(mapping, value, unit.file, target)
             self._add_unit(target, self._grammar.schema)
 
     def _check_circle(self, unit: _Unit) -> None:
