@@ -21,7 +21,7 @@ _IMAGE: Final = re.compile(r"!\[([^\]\n]{0,200})\]\([^)\n]{0,600}\)")
 _LINK: Final = re.compile(r"\[([^\]]{1,300})\]\([^)\n]{0,600}\)")
 _TABLE_LINE: Final = re.compile(r"^[ \t]*\|.*$|^[ \t]*:?-{3,}:?([ \t]*\|[ \t:-]*)+$", re.MULTILINE)
 _HEADING: Final = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t]*#*$", re.MULTILINE)
-_EMPHASIS: Final = re.compile(r"(\*\*|__)(?=\S)(.{1,300}?)(?<=\S)\1")
+_EMPHASIS: Final = re.compile(r"(([*_])\2)(?=\S)(.{1,300}?)(?<=\S)\1")
 
 # Alerts of GitHub's Markdown, and quotes.
 _NOTE: Final = re.compile(r"^[ \t]*>[ \t]*\[!(?:NOTE|TIP)\][ \t]*$", re.MULTILINE | re.IGNORECASE)
@@ -30,9 +30,14 @@ _WARNING: Final = re.compile(
 )
 _QUOTE: Final = re.compile(r"^[ \t]*>[ \t]", re.MULTILINE)
 
+# The first tick before the look-behind, so that the search skips to it.
+_SPAN: Final = (
+    r"(?P<ticks>`(?<!``)`{0,2})(?!`)(?:[^\n]|\n(?![ \t]*\n)){1,500}?(?<!`)(?P=ticks)(?!`)"
+)
+_CODE_SPAN: Final = re.compile(_SPAN)
 _CODE: Final = re.compile(
     r"^[ \t]*(?P<fence>```+|~~~+)[^\n`]*\n(?P<block>.*?)(?:^[ \t]*(?P=fence)[ \t]*$|\Z)"
-    r"|(?<!`)(?P<ticks>`{1,3})(?!`)(?:(?!\n[ \t]*\n).){1,500}?(?<!`)(?P=ticks)(?!`)",
+    rf"|{_SPAN}",
     re.MULTILINE | re.DOTALL,
 )
 _HIDDEN: Final = re.compile("\0([0-9]+)\0")
@@ -69,7 +74,8 @@ _REFERENCES: Final = (
     re.compile(rf"()[;,]\s*{_MORE},?\s+{_LOOK}\s+(?:the\s+)?{_TARGETS}", re.IGNORECASE),
     re.compile(rf"()\s*\(\s*{_LOOK}\s+(?:the\s+)?{_TARGETS}[^()]{{0,40}}\)", re.IGNORECASE),
 )
-_MENTIONS_LINK: Final = re.compile(rf"\b(?:{_LOOK}|more|documentation)\b", re.IGNORECASE)
+_LOOKING: Final = ("see", "refer", "read", "visit", "consult", "check", "more", "documentation")
+"""Words, in lower case, of which each reference has one; a text without them has no reference."""
 
 
 def remove_markup(text: str, clean: Callable[[str], str]) -> str:
@@ -80,8 +86,10 @@ def remove_markup(text: str, clean: Callable[[str], str]) -> str:
     """
     text = clean(text)
     codes: list[str] = []
-    if "`" in text or "~~~" in text:
+    if "```" in text or "~~~" in text:
         text = _CODE.sub(lambda match: _hide(match, codes), text)
+    elif "`" in text:
+        text = _CODE_SPAN.sub(lambda match: _hide(match, codes), text)
     if "<" in text:
         text = _TAG.sub(" ", _ANCHOR.sub(r"[\2](\1)", text))
     if "&" in text:
@@ -95,7 +103,7 @@ def remove_markup(text: str, clean: Callable[[str], str]) -> str:
     if "#" in text:
         text = _HEADING.sub(r"\1:", text)
     if "**" in text or "__" in text:
-        text = _EMPHASIS.sub(r"\2", text)
+        text = _EMPHASIS.sub(r"\3", text)
     return _HIDDEN.sub(lambda match: codes[int(match[1])], text) if codes else text
 
 
@@ -107,8 +115,11 @@ def _hide(match: re.Match[str], codes: list[str]) -> str:
 
 def _remove_links(text: str) -> str:
     """Replace images and links by their texts, without sentences that only refer to a link."""
+    if "](" not in text:
+        return text
     text = _IMAGE.sub(r"\1", text)
-    if "](" in text and _MENTIONS_LINK.search(text):
+    lowered = text.lower()
+    if any(word in lowered for word in _LOOKING):
         for reference in _REFERENCES:
             text = reference.sub(r"\1", text)
     return _LINK.sub(r"\1", text)

@@ -14,7 +14,7 @@ from typing import Final
 from mcpgen.text.markdown import remove_markup
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_SPACES: Final = re.compile(r"[ \t\u00a0]+")
+_SPACES: Final = re.compile("  +")
 SENTENCE_END: Final = re.compile(r"[.!?。](?=\s|$)")
 
 _CONTROLS_AS_SPACES: Final = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
@@ -38,21 +38,23 @@ def plain_text(text: str) -> str:
     if not text:
         return ""
     text = remove_markup(text, _remove_invisible)
-    lines = (_SPACES.sub(" ", line).strip() for line in text.splitlines())
-    return "\n".join(line for line in lines if line)
+    text = _SPACES.sub(" ", text.replace("\t", " ").replace("\u00a0", " "))
+    lines = map(str.strip, text.splitlines())
+    return "\n".join(filter(None, lines))
 
 
 def _remove_invisible(text: str) -> str:
+    if text.isprintable():  # as most lines are
+        return text
     text = _CONTROL.sub("", text)
     if text.isascii():
         return text
-    return "".join(character for character in text if _is_visible(character))
+    invisible = [ord(it) for it in set(text) if not (it.isascii() or _is_visible(it))]
+    return text.translate(dict.fromkeys(invisible)) if invisible else text
 
 
 def _is_visible(character: str) -> bool:
-    """Return whether `character` is visible, or separates words or lines."""
-    if character.isascii():
-        return not _CONTROL.match(character)
+    """Return whether a character beyond ASCII is visible, or separates words or lines."""
     if character in "\u2028\u2029\x85":
         return False
     return unicodedata.category(character) not in _INVISIBLE_OR_CONTROL
@@ -60,7 +62,8 @@ def _is_visible(character: str) -> bool:
 
 def plain_line(text: str) -> str:
     """Return `plain_text` on a single line."""
-    return " ".join(plain_text(text).split())
+    text = plain_text(text)
+    return text if text.isprintable() else " ".join(text.split())
 
 
 def one_line(text: str) -> str:
