@@ -299,7 +299,7 @@ class Shapes:
         """Return the shape of `schema`, which may be a reference."""
         if not isinstance(schema, dict):
             return Shape({} if schema else {"not": {}}, is_exact=True)
-        name = find_reference(schema)
+        name = find_reference(schema) if "$ref" in schema else ""
         if not name:
             return self._of_object(schema)
         base = self._of_name(name)
@@ -317,10 +317,12 @@ class Shapes:
     def _of_object(self, schema: JsonObject) -> Shape:
         if _CHANGED.isdisjoint(schema):
             return Shape(schema, is_exact=True)
+        hidden = self.direction.find_hidden(schema)
+        if not hidden and "allOf" not in schema and "const" not in schema:
+            return Shape(schema, is_exact=True)
         own = {key: value for key, value in schema.items() if key not in ("allOf", "const")}
         if "const" in schema:
             own["enum"] = [schema["const"]]
-        hidden = self.direction.find_hidden(schema)
         if hidden and "properties" in own:
             own["properties"] = {
                 name: declared

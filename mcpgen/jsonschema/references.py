@@ -57,9 +57,12 @@ def iterate_subschemas(schema: JsonValue) -> Iterator[JsonObject]:
             continue
         yield node
         for keyword, value in node.items():
-            if keyword in MAPS_OF_SCHEMAS and isinstance(value, dict):
-                waiting.extend(value.values())
-            elif isinstance(value, dict | list) and keyword not in KEYWORDS_WITH_DATA:
+            if isinstance(value, dict):
+                if keyword in MAPS_OF_SCHEMAS:
+                    waiting.extend(value.values())
+                elif keyword not in KEYWORDS_WITH_DATA:
+                    waiting.append(value)
+            elif isinstance(value, list) and keyword not in KEYWORDS_WITH_DATA:
                 waiting.append(value)
 
 
@@ -80,7 +83,7 @@ def iterate_reachable(
     while waiting:
         for schema in iterate_subschemas(waiting.pop()):
             yield schema
-            name = find_reference(schema)
+            name = find_reference(schema) if "$ref" in schema else ""
             if name in named and name not in seen:
                 seen.add(name)
                 waiting.append(named[name])
@@ -104,7 +107,8 @@ def iterate_parts(schema: JsonSchema, named: Mapping[str, JsonSchema]) -> Iterat
 
 def find_referred_names(schema: JsonValue) -> set[str]:
     """Return the names of the definitions to which a schema refers directly."""
-    return {find_reference(node) for node in iterate_subschemas(schema)} - {""}
+    nodes = (node for node in iterate_subschemas(schema) if "$ref" in node)
+    return set(map(find_reference, nodes)) - {""}
 
 
 def find_components(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:

@@ -20,8 +20,8 @@ from mcpgen.jsonschema.references import PREFIX, find_reference, iterate_reachab
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.schemas.input_profile import InputProfile
 from mcpgen.plan.schemas.output_profile import OutputProfile
-from mcpgen.plan.schemas.schema_part import ABOUT, SchemaPart, encode, make_leaf
-from mcpgen.plan.schemas.shared_shapes import find_single_uses, inline_definitions
+from mcpgen.plan.schemas.schema_part import ABOUT, SchemaPart, add_names, encode, make_leaf
+from mcpgen.plan.schemas.shared_shapes import inline_definitions
 
 _INLINE, _SHARED, _CUT = "inline", "shared", "cut"
 _GUARD = 40  # levels; deeper schemas are listed in another way
@@ -49,11 +49,14 @@ class Bundle(Struct, frozen=True):
     is_exact: bool
     is_cut: bool  # whether parts were omitted because of depth or size
     size: int = 0  # of all, in bytes
+    uses: Mapping[str, int] = {}  # how often each definition is referred to
 
 
 _Way = tuple[str, int]
 """The way in which schemas become self-contained, and the number of levels that may follow."""
 _WHOLE: _Way = (_INLINE, _GUARD)
+_WITH_DEFINITIONS: _Way = (_SHARED, _GUARD)
+_Known = dict[tuple[str | int, _Way], SchemaPart]
 
 
 class _TooDeepError(Exception):
@@ -61,32 +64,64 @@ class _TooDeepError(Exception):
 
 
 class Bundler:
-    """Builds self-contained schemas of one profile."""
+    """Builds self-contained schemas of one profile.
+
+    `repeats` states that many tools have the same schemas, as those of parameters, so that each
+    is built once.
+    """
 
     def __init__(
-        self, shapes: Shapes, profile: Profile, limits: Limits, recursive: frozenset[str]
+        self,
+        shapes: Shapes,
+        profile: Profile,
+        limits: Limits,
+        recursive: frozenset[str],
+        *,
+        repeats: bool = False,
     ) -> None:
         self._shapes = shapes
         self._profile = profile
         self._limits = limits
-        self._named: dict[tuple[str, _Way], SchemaPart] = {}
-        self._merged: dict[tuple[int, _Way], tuple[JsonSchema, SchemaPart]] = {}
         self._recursive = recursive
+        self._repeats = repeats
+        # The parts that are known: of definitions by name, of other schemas by identity.
+        self._named: _Known = {}
+        self._merged: _Known = {}
+        self._wanted: _Known = {}
+        self._kept: list[JsonSchema] = []  # so that no other schema has the identity of a known one
 
     def bundle(self, schemas: Iterable[JsonSchema]) -> Bundle:
         """Return `schemas` in a form that is self-contained and within the limits."""
         wanted, limits = tuple(schemas), self._limits
+        if not self._repeats:
+            self._wanted.clear()
         known: dict[_Way, Bundle | None] = {}
         if limits.shares and (found := self._share(wanted, known)) is not None:
             return found
-        ways = [(_WHOLE, limits.inline_bytes), ((_SHARED, _GUARD), limits.total_bytes)]
-        ways += [((_CUT, depth), limits.total_bytes) for depth in range(limits.depth, 0, -1)]
-        for way, limit in ways:
-            if way not in known:
-                with suppress(_TooDeepError):
-                    return self._bundle(wanted, way, limit, min(way[1], limits.depth))
-            elif (found := known[way]) is not None and found.size <= limit:
+        for way, limit in (
+            (_WHOLE, limits.inline_bytes),
+            (_WITH_DEFINITIONS, limits.total_bytes),
+        ):
+            found = known[way] if way in known else self._try_bundle(wanted, way, limit)
+            if found is not None and found.size <= limit:
                 return found
+        return self._cut(wanted)
+
+    def _cut(self, wanted: tuple[JsonSchema, ...]) -> Bundle:
+        """Return the schemas, cut at the greatest depth at which they are within the limits."""
+        depths, limit = range(1, self._limits.depth + 1), self._limits.total_bytes
+        cut: Bundle | None = None
+        if self._profile.grows_with_depth:  # shallow schemas are built in less time
+            for depth in depths:
+                deeper = self._try_bundle(wanted, (_CUT, depth), limit)
+                if deeper is None:
+                    break
+                cut = deeper
+        else:
+            cuts = (self._try_bundle(wanted, (_CUT, depth), limit) for depth in reversed(depths))
+            cut = next(filter(None, cuts), None)
+        if cut is not None:
+            return cut
         parts = [self._profile.cut(self._shapes.of(schema)) for schema in wanted]
         return Bundle(tuple(part.schema for part in parts), {}, is_exact=False, is_cut=True)
 
@@ -98,14 +133,14 @@ class Bundler:
         Nothing nests deeper than if all is inline. The schemas built for this are added to `known`,
         None for a way that is impossible.
         """
-        for way in (_WHOLE, (_SHARED, _GUARD)):
-            known[way] = None
-            with suppress(_TooDeepError):
-                known[way] = self._bundle(wanted, way, _ANY_SIZE, self._limits.depth)
-        inline, shared = known.values()
-        if inline is None or shared is None or not shared.definitions:
+        shared = known[_WITH_DEFINITIONS] = self._try_bundle(wanted, _WITH_DEFINITIONS)
+        if shared is not None and not shared.definitions:
+            known[_WHOLE] = shared  # nothing is shared, so that all is inline
             return None
-        single = find_single_uses(shared.schemas, shared.definitions, self._recursive)
+        inline = known[_WHOLE] = self._try_bundle(wanted, _WHOLE)
+        if inline is None or shared is None:
+            return None
+        single = {name for name, count in shared.uses.items() if count == 1} - self._recursive
         if len(single) == len(shared.definitions):  # all of it would be inline again
             return None
         schemas, definitions = inline_definitions(shared.schemas, shared.definitions, single)
@@ -116,8 +151,16 @@ class Bundler:
             return None
         return replace(shared, schemas=schemas, definitions=definitions)
 
+    def _try_bundle(
+        self, wanted: tuple[JsonSchema, ...], way: _Way, limit: int = _ANY_SIZE
+    ) -> Bundle | None:
+        """Return the schemas in one way; None if they nest too deeply, or are too large."""
+        with suppress(_TooDeepError):
+            return self._bundle(wanted, way, limit, min(way[1], self._limits.depth))
+        return None
+
     def _bundle(self, wanted: tuple[JsonSchema, ...], way: _Way, limit: int, depth: int) -> Bundle:
-        parts = [self._build(schema, way) for schema in wanted]
+        parts = [self._build_wanted(schema, way) for schema in wanted]
         size = sum(part.size for part in parts)
         definitions: dict[str, SchemaPart] = {}
         waiting = sorted({name for part in parts for name in part.names}, reverse=True)
@@ -126,7 +169,8 @@ class Bundler:
             if name not in definitions:
                 definitions[name] = self._build_definition(name, way)
                 size += definitions[name].size + len(name) + 3
-                waiting += sorted(definitions[name].names - definitions.keys(), reverse=True)
+                needed = definitions[name].names.keys() - definitions.keys()
+                waiting += sorted(needed, reverse=True)
         everything = [*parts, *definitions.values()]
         if size > limit or any(part.height > depth for part in everything):
             raise _TooDeepError
@@ -137,18 +181,28 @@ class Bundler:
             is_exact=not is_cut and all(part.is_exact for part in everything),
             is_cut=is_cut,
             size=size,
+            uses=add_names(everything),
         )
+
+    def _build_wanted(self, schema: JsonSchema, way: _Way) -> SchemaPart:
+        found = _find_known(self._wanted, id(schema), way)
+        if found is None:
+            found = self._build(schema, way)
+            if self._repeats:
+                self._kept.append(schema)
+        self._wanted[id(schema), _cache_key(way)] = found
+        return found
 
     def _build_definition(self, name: str, way: _Way) -> SchemaPart:
         """Return the body of a definition; references to itself stay."""
-        key = (name, _cache_key(way))
-        if key not in self._named:
-            self._named[key] = self._build_level(self._shapes.of({"$ref": PREFIX + name}), way)
-        return self._named[key]
+        found = _find_known(self._named, name, way)
+        if found is None:
+            found = self._build_level(self._shapes.of({"$ref": PREFIX + name}), way)
+        self._named[name, _cache_key(way)] = found
+        return found
 
     def _build(self, schema: JsonSchema, way: _Way) -> SchemaPart:
-        name = find_reference(schema)
-        if not name or not isinstance(schema, dict):
+        if not isinstance(schema, dict) or not (name := find_reference(schema)):
             return self._build_anonymous(schema, way)
         if schema.keys() <= ABOUT:
             built = self._build_reference(name, way)
@@ -160,7 +214,7 @@ class Bundler:
                 {**own.schema, **reference.schema},
                 own.size + reference.size,
                 own.height,
-                own.names | reference.names,
+                add_names((own, reference)),
                 own.is_exact,
             )
         return self._build_anonymous(schema, way)
@@ -177,11 +231,12 @@ class Bundler:
         is_merged = isinstance(schema, dict) and ("allOf" in schema or "$ref" in schema)
         if not is_merged:
             return self._build_level(self._shapes.of(schema), way)
-        key = (id(schema), _cache_key(way))
-        found = self._merged.get(key)
+        found = _find_known(self._merged, id(schema), way)
         if found is None:
-            found = self._merged[key] = (schema, self._build_level(self._shapes.of(schema), way))
-        return found[1]
+            found = self._build_level(self._shapes.of(schema), way)
+            self._kept.append(schema)
+        self._merged[id(schema), _cache_key(way)] = found
+        return found
 
     def _build_level(self, shape: Shape, way: _Way) -> SchemaPart:
         mode, depth = way
@@ -193,13 +248,22 @@ class Bundler:
         return self._profile.build(shape, lambda schema: self._build(schema, below))
 
 
+def _find_known(known: _Known, schema: str | int, way: _Way) -> SchemaPart | None:
+    """Return the known part of a schema; if it refers to no definition, it is all inline too."""
+    found = known.get((schema, _cache_key(way)))
+    if found is None and way[0] == _INLINE:
+        found = known.get((schema, _cache_key(_WITH_DEFINITIONS)))
+        return None if found is None or found.names else found
+    return found
+
+
 def _cache_key(way: _Way) -> _Way:
     """Return the key of a cached part; if nothing is cut, it does not depend on the depth."""
     return way if way[0] == _CUT else (way[0], 0)
 
 
 def _build_pointer(name: str) -> SchemaPart:
-    return replace(make_leaf({"$ref": PREFIX + name}), names=frozenset((name,)))
+    return replace(make_leaf({"$ref": PREFIX + name}), names={name: 1})
 
 
 def collect_needed_schemas(
@@ -207,7 +271,8 @@ def collect_needed_schemas(
 ) -> dict[str, JsonSchema]:
     """Return the definitions to which operations refer, directly or indirectly, by name."""
     values = [schema for operation in operations for schema in _iterate_schemas(operation)]
-    names = {find_reference(value) for value in iterate_reachable(values, schemas)}
+    reachable = iterate_reachable(values, schemas)
+    names = {find_reference(value) for value in reachable if "$ref" in value}
     return {name: schemas[name] for name in sorted(names & schemas.keys())}
 
 

@@ -53,6 +53,8 @@ class InputProfile:
     as in a PATCH; `offered` has the names that properties have instead of their wire names.
     """
 
+    grows_with_depth = False  # a small part may be shorter than the note that replaces it
+
     def __init__(self, *, keeps_null: bool, offered: Mapping[str, str]) -> None:
         self.keeps_null = keeps_null
         self._offered = offered

@@ -22,6 +22,8 @@ _MAX_DESCRIPTION = 120
 class OutputProfile:
     """Builds listed schemas of results."""
 
+    grows_with_depth = True
+
     def description(self, schema: JsonObject) -> str:
         """Return the first sentence of a schema's description."""
         text = schema.get("description")
@@ -86,7 +88,8 @@ class OutputProfile:
 
 def _certain_types(shape: Shape) -> tuple[str, ...]:
     """Return the types of a value; none if only `items` suggests a list: others are valid, too."""
-    return () if shape.types == ("array",) and "type" not in shape.keywords else shape.types
+    types = shape.types
+    return () if types == ("array",) and "type" not in shape.keywords else types
 
 
 @lru_cache(maxsize=4096)

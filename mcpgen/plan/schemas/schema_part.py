@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 
 import msgspec
 from msgspec import Struct
@@ -16,18 +18,21 @@ ABOUT = frozenset(
 encode = msgspec.json.Encoder().encode
 
 
+_NO_NAMES: Mapping[str, int] = MappingProxyType({})
+
+
 class SchemaPart(Struct, frozen=True):
     """A finished part of a listed schema. It is shared between tools and never changed.
 
     `size` is its length as compact JSON in bytes; `height` how many levels of objects and arrays
-    it nests; `names` the definitions that it refers to; `is_exact` whether it accepts exactly what
-    the API's schema accepts.
+    it nests; `names` how often it refers to each definition; `is_exact` whether it accepts exactly
+    what the API's schema accepts.
     """
 
     schema: JsonObject
     size: int
     height: int = 0
-    names: frozenset[str] = frozenset()
+    names: Mapping[str, int] = _NO_NAMES
     is_exact: bool = True
 
     def mark_inexact(self) -> SchemaPart:
@@ -62,13 +67,23 @@ def make_branch(
 
     `names` are the keys of `children` that are properties.
     """
-    size, height, needed = len(encode(own)), 0, frozenset[str]()
+    size, height = len(encode(own)), 0
     if names:
         size += 16 + sum(map(len, names)) + 3 * len(names)
+    children = list(children)
     for child in children:
         size += child.size + 1
         height = max(height, child.height)
-        if child.names:
-            needed |= child.names
         is_exact = is_exact and child.is_exact
-    return SchemaPart(schema, size, height + levels, needed, is_exact)
+    return SchemaPart(schema, size, height + levels, add_names(children), is_exact)
+
+
+def add_names(parts: Iterable[SchemaPart]) -> Mapping[str, int]:
+    """Return how often parts refer to each definition, all together."""
+    found = [part.names for part in parts if part.names]
+    if len(found) < 2:
+        return found[0] if found else _NO_NAMES
+    total = Counter(found[0])
+    for names in found[1:]:
+        total.update(names)
+    return total

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mcpgen.contract.snapshot import estimate_tokens
-from mcpgen.jsonschema.references import find_reference, iterate_subschemas
+from mcpgen.jsonschema.references import find_reference
 from mcpgen.jsonschema.types import (
     MAPS_OF_SCHEMAS,
     ONE_SCHEMA,
@@ -18,14 +17,6 @@ from mcpgen.jsonschema.types import (
 )
 
 _LEVELS = 3  # levels of members whose descriptions can stay without those further inside
-
-
-def find_single_uses(
-    schemas: Sequence[JsonObject], definitions: Mapping[str, JsonObject], kept: Iterable[str]
-) -> set[str]:
-    """Return the names of the definitions that are used once, without those in `kept`."""
-    uses = _count_references([*schemas, *definitions.values()])
-    return {name for name in definitions if uses[name] < 2}.difference(kept)
 
 
 def inline_definitions(
@@ -75,10 +66,6 @@ def _drop_descriptions(schema: JsonSchema, levels: int) -> Any:
         else:
             found[keyword] = value
     return found
-
-
-def _count_references(schemas: Sequence[JsonSchema]) -> Counter[str]:
-    return Counter(find_reference(node) for each in schemas for node in iterate_subschemas(each))
 
 
 def _inline(value: JsonValue, definitions: Mapping[str, JsonObject], names: set[str]) -> JsonValue:

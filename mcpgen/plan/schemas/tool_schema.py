@@ -20,6 +20,7 @@ from mcpgen.plan.arguments.media_types import is_json
 from mcpgen.plan.schemas.bundle import Bundler, Limits
 from mcpgen.plan.schemas.input_profile import InputProfile
 from mcpgen.plan.schemas.output_profile import OutputProfile
+from mcpgen.plan.schemas.schema_part import encode
 from mcpgen.plan.schemas.shared_shapes import fit_descriptions
 
 _UNCHECKED = frozenset(
@@ -141,11 +142,13 @@ class ToolSchemas:
         recursive = find_recursive_names(schemas)
         profiles = (InputProfile(keeps_null=it, offered=offered) for it in (False, True))
         self._inputs, self._patches = (
-            Bundler(self.requests, profile, INPUT_LIMITS, recursive) for profile in profiles
+            Bundler(self.requests, profile, INPUT_LIMITS, recursive, repeats=True)
+            for profile in profiles
         )
         self._form = form
         limits = make_output_limits(form)
         self._outputs = Bundler(self.responses, OutputProfile(), limits, recursive)
+        self._known_outputs: dict[bytes, OutputSchema] = {}  # many operations answer alike
 
     def input(self, listed: Sequence[ListedArgument], operation: Operation) -> InputSchemas:
         """Return the schema of an object with exactly these arguments."""
@@ -159,7 +162,13 @@ class ToolSchemas:
         return InputSchemas(shown, _build_object(arguments, exact, definitions), bundle.is_cut)
 
     def output(self, schema: JsonSchema) -> OutputSchema:
-        """Return the schema of a result for the schema of a response."""
+        """Return the schema of a result for the schema of a response; equal ones share it."""
+        key = encode(schema)
+        if key not in self._known_outputs:
+            self._known_outputs[key] = self._build_output(schema)
+        return self._known_outputs[key]
+
+    def _build_output(self, schema: JsonSchema) -> OutputSchema:
         shape = self.responses.of(schema)
         shown = self._as_object(shape, {})
         result_key = "result" if shown is None else ""

@@ -69,6 +69,28 @@ def test_a_small_shape_is_not_worth_a_definition() -> None:
     assert "$defs" not in ToolSchemas(short, {}, NEW_SERVERS).output(tiny).schema
 
 
+def test_shapes_that_double_at_each_level_refer_to_a_recursive_one() -> None:
+    schemas: dict[str, Any] = {"S0": {"$ref": "#/$defs/Node"}, "Node": SCHEMAS["Node"]}
+    for level in range(1, 30):
+        below = {"$ref": f"#/$defs/S{level - 1}"}
+        schemas[f"S{level}"] = an_object(a=below, b=below)
+
+    listed = ToolSchemas(schemas, {}, NEW_SERVERS).output({"$ref": "#/$defs/S4"}).schema
+
+    assert sorted(listed["$defs"]) == ["Node", "S0", "S1", "S2", "S3"]
+    large = ToolSchemas(schemas, {}, NEW_SERVERS).output({"$ref": "#/$defs/S29"}).schema
+    assert estimate_tokens(large) <= NEW_SERVERS.output_budget
+
+
+def test_equal_responses_share_one_schema() -> None:
+    schemas = ToolSchemas(SCHEMAS, {}, NEW_SERVERS)
+    responses = [{"type": "array", "items": {"$ref": "#/$defs/User"}} for _ in range(2)]
+
+    first, second = map(schemas.output, responses)
+
+    assert first is second
+
+
 @pytest.mark.parametrize("budget", [400, 200, 100])
 def test_a_schema_over_the_budget_says_less(budget: int) -> None:
     big = an_object(**{f"part_{n}": {**USER, "description": "A part."} for n in range(6)})
