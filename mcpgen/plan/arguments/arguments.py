@@ -50,8 +50,48 @@ class ListedArgument(Struct, frozen=True):
     says_less: bool = False  # if so, arguments are validated by `argument.schema`
 
 
+class ParameterSchemas:
+    """The schemas of parameters, built once for all operations that share one."""
+
+    def __init__(self, types: Types) -> None:
+        self._types = types
+        self._known: dict[int, tuple[Parameter, _ParameterSchema]] = {}  # by identity
+
+    def of(self, parameter: Parameter) -> _ParameterSchema:
+        """Return the schemas of a parameter."""
+        found = self._known.get(id(parameter))
+        if found is None:
+            found = self._known[id(parameter)] = (parameter, self._build(parameter))
+        return found[1]
+
+    def _build(self, parameter: Parameter) -> _ParameterSchema:
+        whole = _forbid_empty(parameter, self._types)
+        annotation = None
+        if not self._types.shape_of(parameter.schema).can_nest:
+            annotation = self._types.of(parameter.schema, "request", "").annotation
+        return _ParameterSchema(whole, _list_parameter(parameter, whole), annotation)
+
+
+class _ParameterSchema(Struct, frozen=True):
+    whole: JsonSchema  # validates the argument
+    listed: JsonSchema
+    annotation: Annotation | None  # None if a class in it is named after the operation
+
+
+def _list_parameter(parameter: Parameter, whole: JsonSchema) -> JsonSchema:
+    """Return the schema of a parameter with its description and examples."""
+    told = parameter.description
+    if not is_latin(parameter.name):
+        stated = whole.get("description") or "" if isinstance(whole, dict) else ""
+        told = prefix_wire_name(told or stated, parameter.name)
+    listed = _describe_schema(whole, told, parameter.deprecated)
+    if parameter.examples and isinstance(listed, dict):
+        listed = {**listed, "examples": list(parameter.examples)}
+    return listed
+
+
 def plan_arguments(
-    adjusted: OverriddenOperation, types: Types, hint: str
+    adjusted: OverriddenOperation, types: Types, parameters: ParameterSchemas, hint: str
 ) -> tuple[ListedArgument, ...]:
     """Plan the arguments of an operation, required ones first.
 
@@ -61,8 +101,8 @@ def plan_arguments(
     operation = adjusted.offered
     names = name_arguments(adjusted.sent) | dict(adjusted.names)
     listed = [
-        _plan_parameter(parameter, names[parameter.wire_place], types, hint)
-        for parameter in operation.parameters
+        _plan_parameter(it, parameters.of(it), names[it.wire_place], types, hint)
+        for it in operation.parameters
     ]
     if operation.declared is None:
         listed += _plan_body(adjusted, types, hint)
@@ -75,23 +115,26 @@ def plan_arguments(
 def _with_default(listed: ListedArgument, adjusted: OverriddenOperation) -> ListedArgument:
     argument = listed.argument
     default = adjusted.defaults.get((argument.location, argument.wire_name), UNSET)
+    if default is UNSET:
+        return listed
     return replace(listed, argument=replace(argument, default=default))
 
 
-def _plan_parameter(parameter: Parameter, name: str, types: Types, hint: str) -> ListedArgument:
-    whole = _forbid_empty(parameter, types)
-    told = parameter.description
-    if not is_latin(parameter.name):
-        stated = whole.get("description") or "" if isinstance(whole, dict) else ""
-        told = prefix_wire_name(told or stated, parameter.name)
-    annotation = types.of(parameter.schema, "request", hint + to_class_name(name)).annotation
+def _plan_parameter(
+    parameter: Parameter, schema: _ParameterSchema, name: str, types: Types, hint: str
+) -> ListedArgument:
+    annotation = schema.annotation
+    if annotation is None:
+        annotation = types.of(parameter.schema, "request", hint + to_class_name(name)).annotation
     argument = Argument(
-        name, to_identifier(name), *parameter.wire_place, parameter.required, annotation, whole
+        name,
+        to_identifier(name),
+        *parameter.wire_place,
+        parameter.required,
+        annotation,
+        schema.whole,
     )
-    listed = _describe_schema(whole, told, parameter.deprecated)
-    if parameter.examples and isinstance(listed, dict):
-        listed = {**listed, "examples": list(parameter.examples)}
-    return ListedArgument(argument, listed)
+    return ListedArgument(argument, schema.listed)
 
 
 def _forbid_empty(parameter: Parameter, types: Types) -> JsonSchema:

@@ -42,18 +42,26 @@ class DeclaredDefaults:
     def apply(self, adjusted: OverriddenOperation) -> OverriddenOperation:
         """Apply the declared defaults of the required arguments."""
         offered = adjusted.offered
-        defaults = dict(adjusted.defaults)
-        parameters = list(offered.parameters)
-        for index, parameter in enumerate(parameters):
-            value = self._find_parameter_default(parameter) if parameter.required else UNSET
-            if value is not UNSET:
-                defaults[parameter.location, parameter.name] = value
-                parameters[index] = replace(parameter, required=False)
+        defaults = {
+            parameter.wire_place: value
+            for parameter in offered.parameters
+            if parameter.required
+            and (value := self._find_parameter_default(parameter)) is not UNSET
+        }
+        members = self._find_common_defaults(offered)
+        if defaults:
+            parameters = (
+                replace(it, required=False) if it.wire_place in defaults else it
+                for it in offered.parameters
+            )
+            offered = replace(offered, parameters=tuple(parameters))
+        elif not members:
+            return adjusted
         return replace(
             adjusted,
-            offered=replace(offered, parameters=tuple(parameters)),
-            defaults=defaults,
-            members=self._find_common_defaults(offered),
+            offered=offered,
+            defaults={**adjusted.defaults, **defaults},
+            members=members,
         )
 
     def _find_parameter_default(self, parameter: Parameter) -> JsonValue | UnsetType:
@@ -93,15 +101,17 @@ class DeclaredDefaults:
 
     def _find_valid(self, schema: JsonSchema, subject: str, at: Place) -> JsonValue | UnsetType:
         """Return the default of a schema; report an invalid one and return UNSET."""
-        key = (id(schema), subject, at.pointer)
-        if key not in self._known:
-            self._known[key] = (schema, self._check_default(schema, subject, at))
-        return self._known[key][1]
-
-    def _check_default(self, schema: JsonSchema, subject: str, at: Place) -> JsonValue | UnsetType:
         value = self._shapes.of(schema).keywords.get("default", UNSET)
         if value is UNSET:
             return UNSET
+        key = (id(schema), subject, at.pointer)
+        if key not in self._known:
+            self._known[key] = (schema, self._check_default(schema, value, subject, at))
+        return self._known[key][1]
+
+    def _check_default(
+        self, schema: JsonSchema, value: JsonValue, subject: str, at: Place
+    ) -> JsonValue | UnsetType:
         try:
             problem = self._samples.problem(schema, value)
         except ValueError:  # the schema cannot be compiled, as is reported elsewhere

@@ -23,6 +23,7 @@ from mcpgen.plan.arguments.overrides import (
     change_parameter,
     find_header,
     make_header,
+    name_arguments,
 )
 from mcpgen.plan.policy import Policy
 from mcpgen.text.secret_names import is_secret_name
@@ -161,22 +162,19 @@ class SteeringParameter(Struct, frozen=True):
 
 
 def hide_steering_headers(
-    adjusted: OverriddenOperation, names: dict[WirePlace, str], kept: Collection[str]
+    adjusted: OverriddenOperation, operation: Operation, kept: Collection[str]
 ) -> tuple[OverriddenOperation, list[SteeringParameter]]:
     """Hide the steering headers, except the arguments in `kept`; return those found.
 
-    `names` are the argument names by place. A header with a single allowed value stays.
+    `operation` is the document's, which names the arguments. A header with a single allowed value
+    stays.
     """
-    found = []
-    for parameter in adjusted.offered.parameters:
+    found: list[SteeringParameter] = []
+    steering = [it for it in adjusted.offered.parameters if _is_steering(it)]
+    names = name_arguments(operation) if steering else {}
+    for parameter in steering:
         place = parameter.wire_place
-        name = parameter.name.lower()
-        if parameter.location == "header" and _steers(name) and not _has_one_value(parameter):
-            is_hidden = names[place] not in kept
-        elif parameter.location == "query" and name in _METHOD_PARAMETERS:
-            is_hidden = False
-        else:
-            continue
+        is_hidden = parameter.location == "header" and names[place] not in kept
         found.append(SteeringParameter(adjusted.sent.key, names[place], parameter, is_hidden))
         if is_hidden:
             adjusted = replace(
@@ -188,8 +186,12 @@ def hide_steering_headers(
     return adjusted, found
 
 
-def _steers(header: str) -> bool:
-    return header in _STEERING or header.startswith("x-forwarded-")
+def _is_steering(parameter: Parameter) -> bool:
+    name = parameter.name.lower()
+    if parameter.location == "query":
+        return name in _METHOD_PARAMETERS
+    steers = name in _STEERING or name.startswith("x-forwarded-")
+    return parameter.location == "header" and steers and not _has_one_value(parameter)
 
 
 def _has_one_value(parameter: Parameter) -> bool:

@@ -129,10 +129,12 @@ def count_operation_usage(
     variables = list(variables)
     requests = RequestNeeds(_build_contract(variables, api, prefix))
     needs: dict[str, list[ToolNeeds]] = {}
+    known: dict[tuple[str, int, int], ToolNeeds] = {}  # by source, servers and security
     for operation in operations:
-        needs.setdefault(operation.source, []).append(
-            requests.of(operation.key, _build_request(operation))
-        )
+        key = (operation.source, id(operation.servers), id(operation.security))
+        if key not in known:
+            known[key] = requests.of(operation.key, _build_request(operation))
+        needs.setdefault(operation.source, []).append(known[key])
     unused = Usage(len(operations))
     usages: dict[str, Usage] = {}
     for tools in needs.values():

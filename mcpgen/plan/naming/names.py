@@ -100,11 +100,12 @@ def assign_argument_names(
     for place in sorted(places, key=_rank_place):
         location, wire_name = place
         plain = keep_published_spelling(derive_argument_name(wire_name), published)
-        hashed = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(f'{location}:{wire_name}')}"
-        candidates = (plain, f"{location}_{plain}"[:_MAX_ARGUMENT], hashed)
-        name = next((name for name in candidates if name not in taken), "")
-        while not name or name in taken:
-            name = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(name + hashed)}"
+        name = plain if plain not in taken else f"{location}_{plain}"[:_MAX_ARGUMENT]
+        if name in taken:
+            hashed = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(f'{location}:{wire_name}')}"
+            name = hashed if hashed not in taken else ""
+            while not name or name in taken:
+                name = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(name + hashed)}"
         taken.add(name)
         names[place] = name
     return {place: names[place] for place in places}
@@ -127,12 +128,12 @@ def assign_member_names(
     found: dict[str, str] = {}
     for member in sorted(members, key=lambda it: (derive_argument_name(it) != it, it)):
         plain = derive_argument_name(member)
-        hashed = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(f'body:{member}')}"
-        candidates = (plain, f"body_{plain}"[:_MAX_ARGUMENT], hashed)
+        candidates = (plain, f"body_{plain}"[:_MAX_ARGUMENT])
         name = names.get(member) or next((it for it in candidates if it not in used), "")
+        seed = f"body:{member}"
         while not name:
-            hashed = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(member + hashed)}"
-            name = "" if hashed in used else hashed
+            hashed = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(seed)}"
+            name, seed = "" if hashed in used else hashed, member + hashed
         used.add(name)
         found[member] = name
     return {member: found[member] for member in members}

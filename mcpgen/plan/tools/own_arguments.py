@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
@@ -70,21 +71,23 @@ def describe_fields(
     if output is None:
         return {}
     name = _choose_name(FIELDS, taken)
-    paths = list(ResultMembers(output, result_key).iterate_paths())
-    can_select = any(_is_selector(it) for it in arguments)
-    is_useful = len(paths) >= _MANY_MEMBERS and not can_select
-    if not (is_useful or (name in published and len(paths) > 1)):
+    paths = ResultMembers(output, result_key).iterate_paths()
+    first = list(itertools.islice(paths, _MANY_MEMBERS))
+    is_useful = len(first) == _MANY_MEMBERS and not any(map(_is_selector, arguments))
+    if not (is_useful or (name in published and len(first) > 1)):
         return {}
-    nested = next((path for path in paths if "." in path), paths[1])
-    description = f"Members to return: `{paths[0]}`, `{nested}`; all by default."
+    nested = next((path for path in itertools.chain(first, paths) if "." in path), first[1])
+    description = f"Members to return: `{first[0]}`, `{nested}`; all by default."
     items = {"type": "string"}
     schema: JsonObject = {"type": "array", "items": items, "default": []}
     return {name: {**schema, "description": description}}
 
 
 def _is_selector(argument: Argument) -> bool:
+    if argument.location != "query":
+        return False
     name = re.sub(r"[^a-z]", "", argument.wire_name.lower())
-    return argument.location == "query" and (name.startswith(FIELDS) or name in _SELECTORS)
+    return name.startswith(FIELDS) or name in _SELECTORS
 
 
 def _choose_name(name: str, taken: Iterable[str]) -> str:

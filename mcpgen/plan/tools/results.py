@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from msgspec.structs import replace
 
@@ -76,15 +76,15 @@ def list_accepted_types(operation: Operation) -> tuple[str, ...]:
     return ("*/*",)
 
 
-def also_answered(operation: Operation) -> tuple[str, ...]:
-    """Return the media types of successful responses that `list_accepted_types` omits."""
+def also_answered(operation: Operation, accepted: Collection[str]) -> tuple[str, ...]:
+    """Return the media types of successful responses that are not `accepted`."""
     names = {
         essence_of(item.media_type)
         for response in operation.responses
         if response.status.startswith("2")
         for item in response.content
     }
-    return tuple(sorted(names - set(list_accepted_types(operation))))
+    return tuple(sorted(names.difference(accepted)))
 
 
 At = Callable[..., Location]

@@ -16,6 +16,7 @@ from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.arguments.arguments import (
     BODY,
     ListedArgument,
+    ParameterSchemas,
     explain_unsendable,
     plan_arguments,
     select_media_types,
@@ -39,7 +40,6 @@ from mcpgen.plan.arguments.overrides import (
     WirePlace,
     apply_overrides,
     find_argument_places,
-    name_arguments,
 )
 from mcpgen.plan.naming.names import to_class_name, to_identifier, wire_names
 from mcpgen.plan.policy import Policy
@@ -94,6 +94,7 @@ class ToolPlanning:
         """
         self._schemas = schemas
         self._types = types
+        self._parameters = ParameterSchemas(types)
         self._offered = offered
         self._policy = policy
         self._problems = problems
@@ -113,7 +114,7 @@ class ToolPlanning:
         """
         hint, entry = to_class_name(name), effective.entry
         adjusted = self._with_key(self._apply_overrides(operation, effective), effective)
-        listed = plan_arguments(adjusted, self._types, hint)
+        listed = plan_arguments(adjusted, self._types, self._parameters, hint)
         operation = adjusted.sent
         self._report_unsendable(operation)
         inputs = self._schemas.input(listed, operation)
@@ -169,7 +170,7 @@ class ToolPlanning:
             exposed_as=entry.expose,
             stated=effective,
             output_is_cut=output is not None and output.is_cut,
-            also_answered=also_answered(operation),
+            also_answered=also_answered(operation, accept),
             fixed=adjusted.fixed,
             hidden=adjusted.hidden,
             members=adjusted.members,
@@ -237,9 +238,7 @@ class ToolPlanning:
     ) -> OverriddenOperation:
         """Return the operation without steering headers; published and configured ones stay."""
         published = self._policy.published_arguments.get(operation.key, frozenset())
-        adjusted, found = hide_steering_headers(
-            adjusted, name_arguments(operation), {*published, *stated}
-        )
+        adjusted, found = hide_steering_headers(adjusted, operation, {*published, *stated})
         self.steering += [it for it in found if it.argument not in stated]
         return adjusted
 
@@ -263,8 +262,9 @@ class ToolPlanning:
         operation, requests = adjusted.offered, self._schemas.requests
 
         def with_key() -> tuple[OverriddenOperation, KeyHeader | None]:
-            places = find_argument_places(operation, requests)
-            kept = {places[name] for name in effective.entry.parameters if name in places}
+            entries = effective.entry.parameters
+            places = find_argument_places(operation, requests) if entries else {}
+            kept = {places[name] for name in entries if name in places}
             kept.update(find_workflow_places(operation, self._policy.workflows, requests))
             published = self._policy.published_arguments.get(operation.key, frozenset())
             at = self._locate_settings(effective)
