@@ -83,7 +83,8 @@ class _Finding:
             if tool.operation.source == source and tool.operation.declared is None
         ]
         # Credentials are ordinary arguments of a login.
-        self._others = [tool for tool in self.tools if not _is_login(tool)]
+        self._logins = {tool.name for tool in self.tools if _is_login(tool)}
+        self._others = [tool for tool in self.tools if tool.name not in self._logins]
         schemes = [scheme for scheme in plan.api.security_schemes if scheme.source == source]
         self._schemes = {scheme.id: scheme for scheme in schemes}
         self._shapes = Shapes(plan.api.schemas, "request")
@@ -133,16 +134,18 @@ class _Finding:
 
     def parameters(self) -> Iterator[HiddenCredential]:
         """Find credentials among the parameters that are arguments."""
+        of_schemes = {it.place: it.local_id for it in self._schemes.values() if it.type == "apiKey"}
         uses: dict[tuple[str, str], list[_Use]] = {}
         for tool in self.tools:
-            arguments = {(it.location, it.wire_name): it.name for it in tool.arguments}
             for parameter in tool.operation.parameters:
-                name = arguments.get(parameter.wire_place)
+                place = parameter.place
+                if place not in of_schemes and not _may_be_credential(parameter.name):
+                    continue
+                name = _find_argument_name(tool, parameter)
                 is_text = "string" in (self._shapes.of(parameter.schema).types or ("string",))
                 is_decided = name in tool.stated.entry.parameters
                 if name is not None and is_text and not is_decided:
-                    uses.setdefault(parameter.place, []).append(_use(tool, name, parameter))
-        of_schemes = {it.place: it.local_id for it in self._schemes.values() if it.type == "apiKey"}
+                    uses.setdefault(place, []).append(_use(tool, name, parameter))
         for place, found in sorted(uses.items()):
             scheme = of_schemes.get(place)
             is_certain = True if scheme else self._assess(place[0], found)
@@ -163,15 +166,13 @@ class _Finding:
 
     def _assess(self, location: str, found: Sequence[_Use]) -> bool | None:
         """Return True for a credential, False for a possible one, None for another parameter."""
-        uses = [use for use in found if not _is_login(use.tool)]
+        uses = [use for use in found if use.tool.name not in self._logins]
         if not uses or all(describes_other(use.description) for use in uses):
             return None
         share = len(uses) / len(self._others)
-        explicit, generic = is_explicit(uses[0].name), is_generic(uses[0].name)
+        explicit = is_explicit(uses[0].name)
         describes = mentions_credential if explicit else describes_credential
         is_described = any(describes(use.description) for use in uses)
-        if not (explicit or generic):
-            return None
         if location == "path":
             is_shared = share >= _NEARLY_ALL and len(uses) >= _FEWEST
             return is_described if is_shared and (explicit or is_described) else None
@@ -194,10 +195,10 @@ class _Finding:
         for tool in filter(self._iterate_properties, self.tools):
             stated = tool.stated.entry.parameters
             for use in self._uses_of_members(tool):
-                if use.argument not in stated and (is_explicit(use.name) or is_generic(use.name)):
+                if use.argument not in stated and _may_be_credential(use.name):
                     uses.setdefault(use.name, []).append(use)
         for name, found in sorted(uses.items()):
-            number = sum(not _is_login(use.tool) for use in found)
+            number = sum(use.tool.name not in self._logins for use in found)
             is_shared = number >= max(_FEWEST, _NEARLY_ALL * len(with_body))
             if not is_shared or all(describes_other(use.description) for use in found):
                 continue
@@ -275,14 +276,24 @@ class _Finding:
             )
 
     def _needs_credential(self, tools: Sequence[ToolPlan], refused: Sequence[ToolPlan]) -> bool:
+        most = max(_FEWEST, _MOST * len(tools))
         forbidden = [tool for tool in tools if _list_answers(tool.operation, "403")]
+        is_refused = len(refused) >= min(_FEWEST, len(tools)) or len(forbidden) >= most
+        if is_refused or requires_credentials(self._plan.api.description):
+            return True
         described = [tool for tool in tools if requires_credentials(tool.operation.description)]
-        return (
-            len(refused) >= min(_FEWEST, len(tools))
-            or len(forbidden) >= max(_FEWEST, _MOST * len(tools))
-            or len(described) >= max(_FEWEST, _MOST * len(tools))
-            or requires_credentials(self._plan.api.description)
-        )
+        return len(described) >= most
+
+
+def _may_be_credential(name: str) -> bool:
+    return is_explicit(name) or is_generic(name)
+
+
+def _find_argument_name(tool: ToolPlan, parameter: Parameter) -> str | None:
+    """Return the name of the argument that sets a parameter; None if there is none."""
+    place = parameter.wire_place
+    found = (it.name for it in tool.arguments if (it.location, it.wire_name) == place)
+    return next(found, None)
 
 
 def _is_login(tool: ToolPlan) -> bool:
