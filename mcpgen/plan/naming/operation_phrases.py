@@ -89,7 +89,7 @@ def split_path(path: str) -> Sequence[tuple[Words, Words]]:
 def find_versions(operation: Operation) -> Words:
     """Return the unique version words of the first server's URL and the path."""
     address = operation.servers[0].url.partition("://")[2] if operation.servers else ""
-    segments = split_path(f"{address.partition('/')[2]}/{operation.path}")
+    segments = (*split_path(address.partition("/")[2]), *split_path(operation.path))
     found = (word for stated, _ in segments for word in stated if VERSION.match(word))
     return tuple(dict.fromkeys(found))
 
@@ -175,10 +175,13 @@ def _strip_path(operation_id: str, operation: Operation) -> str:
 
     The operationId may have been generated from a path with a different prefix.
     """
+    method = re.sub(r"\W", "_", operation.method.lower())
+    if not operation_id.endswith(f"_{method}"):
+        return operation_id
     segments = operation.path.split("/")
     for start in range(1, len(segments)):
         path = "/" + "/".join(segments[start:])
-        ending = re.sub(r"\W", "_", f"{path}_{operation.method.lower()}")
+        ending = re.sub(r"\W", "_", path) + f"_{method}"
         name = operation_id.removesuffix(ending)
         if name in (operation_id, "") or not name.strip("_"):
             continue

@@ -110,10 +110,11 @@ def split_words(text: str) -> tuple[str, ...]:
     "status"). Digits belong to the letters before them.
     """
     plain = transliterate(text[:_MAX_CHARACTERS])
-    plain = _TERM.sub(lambda found: f"_{found[0].lower()}_", plain)
-    for pattern in (_PLURAL_ACRONYM, _NUMBERED):
-        plain = pattern.sub(lambda found: found[0].capitalize(), plain)
-    plain = _CAMEL.sub(r"\1_\2", _ACRONYM.sub(r"\1_\2", plain))
+    if plain != plain.lower():
+        plain = _TERM.sub(lambda found: f"_{found[0].lower()}_", plain)
+        for pattern in (_PLURAL_ACRONYM, _NUMBERED):
+            plain = pattern.sub(lambda found: found[0].capitalize(), plain)
+        plain = _CAMEL.sub(r"\1_\2", _ACRONYM.sub(r"\1_\2", plain))
     return tuple(word.lower() for word in _OTHER.split(plain) if word)
 
 

@@ -63,9 +63,14 @@ def find_scope_sentences(operations: Iterable[Operation]) -> frozenset[str]:
         if "scope" in operation.description or "permission" in operation.description
         for line in plain_text(operation.description).splitlines()
         for sentence in split_sentences(line)
-        if _SCOPES.search(sentence)
+        if _states_scopes(sentence)
     )
     return frozenset(sentence for sentence, count in counts.items() if count >= _LEAST_REPEATED)
+
+
+def _states_scopes(sentence: str) -> bool:
+    lowered = sentence.lower()
+    return ("scope" in lowered or "permission" in lowered) and bool(_SCOPES.search(sentence))
 
 
 def _remove_sentences(text: str, removed: frozenset[str]) -> str:
@@ -117,20 +122,18 @@ def write_tool_description(
 def _drop_repetition(summary: str, details: str) -> tuple[str, str]:
     """Return the purpose and the text after it, without repetition of one in the other."""
     first, rest = _split_purpose(details)
-    if summary and first and _says_all_of(summary, first):
+    if not summary or not first:
+        return (summary, details) if summary.strip(".") else (first, rest)
+    in_summary, in_first = words(summary), words(first)
+    if not in_summary or not in_first:  # not English
+        are_equal = summary.rstrip(".").lower() == first.rstrip(".").lower()
+        return (summary, rest) if are_equal else (summary, details)
+    begins_alike = in_summary[0] == in_first[0] or {in_summary[0], in_first[0]} <= _SYNONYMOUS
+    if begins_alike and set(in_first[1:]) <= set(in_summary):
         return summary, rest
-    if not summary or _says_all_of(first, summary):
+    if begins_alike and set(in_summary[1:]) <= set(in_first):
         return first, rest
     return summary, details
-
-
-def _says_all_of(text: str, other: str) -> bool:
-    """Return whether `text` has all the words of `other`, and begins with the same verb."""
-    said, asked = words(text), words(other)
-    if not asked or not said:  # not English
-        return text.rstrip(".").lower() == other.rstrip(".").lower()
-    begins_alike = said[0] == asked[0] or {said[0], asked[0]} <= _SYNONYMOUS
-    return begins_alike and set(asked[1:]) <= set(said)
 
 
 def _split_purpose(details: str) -> tuple[str, str]:

@@ -161,6 +161,7 @@ class _ListSearch:
     def __init__(self, responses: Shapes, named: str) -> None:
         self._responses = responses
         self._named = named
+        self._usual = {*LISTS, *WRAPPERS, *filter(None, (named, named.removesuffix("s")))}
         self._found: dict[tuple[str, int], tuple[Path, JsonSchema] | None] = {}
 
     def find(self, schema: JsonSchema, depth: int) -> tuple[Path, JsonSchema] | None:
@@ -181,22 +182,27 @@ class _ListSearch:
             shape = variants[0]
         if "array" in shape.types:
             return (), shape.keywords.get("items", True)
+        if not shape.can_nest:
+            return None
         members = {
             name: member
             for name, member in _properties(shape, responses).items()
             if fold(name) not in NO_LISTS or fold(name) == named
         }
-        lists = [name for name in members if "array" in _unwrap(members[name], responses).types]
+        shapes = {name: _unwrap(member, responses) for name, member in members.items()}
+        lists = [name for name, inner in shapes.items() if "array" in inner.types]
         if name := choose_list(lists, named):
             if not self._is_usual(name) and self._has_usual_holder(members, depth):
                 return None
-            return (name,), _unwrap(members[name], responses).keywords.get("items", True)
+            return (name,), shapes[name].keywords.get("items", True)
         if lists or depth == _DEPTH:
             return None
         deeper = [
             ((name, *found[0]), found[1])
             for name, member in members.items()
-            if fold(name) not in HOLDERS and (found := self.find(member, depth + 1)) is not None
+            if shapes[name].can_nest
+            and fold(name) not in HOLDERS
+            and (found := self.find(member, depth + 1)) is not None
         ]
         # An only list may be a part of the one thing that is the response: "virusScan.viruses".
         is_list = depth > 0 or any(self._is_usual(it) for path, _ in deeper for it in path)
@@ -211,8 +217,8 @@ class _ListSearch:
 
     def _is_usual(self, name: str) -> bool:
         """Whether a member usually has the list, or an object around it."""
-        usual = {*LISTS, *WRAPPERS, *filter(None, (self._named, self._named.removesuffix("s")))}
-        return not usual.isdisjoint({fold(name), fold(name)[:-1]})
+        folded = fold(name)
+        return folded in self._usual or folded[:-1] in self._usual
 
 
 def _iterate_members(
@@ -233,7 +239,9 @@ def _iterate_members(
 def _unwrap(schema: JsonSchema, responses: Shapes) -> Shape:
     """Return the shape of a schema; of a choice between null and another one, of the other."""
     shape = responses.of(schema)
-    choices = shape.keywords.get("anyOf") or shape.keywords.get("oneOf") or ()
+    choices = shape.keywords.get("anyOf") or shape.keywords.get("oneOf")
+    if not choices:
+        return shape
     others = [it for it in map(responses.of, choices) if it.types != ("null",)]
     return others[0] if len(others) == 1 and not shape.types else shape
 

@@ -86,10 +86,15 @@ def _strip_method(name: str, method: str) -> str:
 
     "GET_ListStacks" and "PostCharges" repeat the method; "getPet" and "deletePet" are English.
     """
-    method = re.escape(method)
+    return _match_method(method).sub("", name)
+
+
+@functools.cache
+def _match_method(method: str) -> re.Pattern[str]:
+    """Return the pattern of a method that is no verb at the start of an operationId."""
     if method in ("GET", "DELETE"):
-        return re.sub(rf"\A{method}[^A-Za-z0-9]+(?=.)", "", name)
-    return re.sub(rf"\A(?i:{method})(?![a-z])[^A-Za-z0-9]*(?=.)", "", name)
+        return re.compile(rf"\A{method}[^A-Za-z0-9]+(?=.)")
+    return re.compile(rf"\A(?i:{re.escape(method)})(?![a-z])[^A-Za-z0-9]*(?=.)")
 
 
 def _read_path(template: str) -> Evidence | None:
