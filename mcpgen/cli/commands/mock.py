@@ -70,10 +70,10 @@ def _show_state(printer: Printer, state: StatefulApi) -> None:
             {"path": it.path, "item_path": it.item_path, "id": it.item.id_property}
             for it in state.collections
         ],
-        not_stateful=[{"path": path, "reason": why} for path, why in state.left_out.items()],
+        not_stateful=[{"path": path, "reason": why} for path, why in state.skipped.items()],
     )
     for it in state.collections:
         name = visible(it.item.id_property)
         printer.result(f"remembered: {visible(it.path)}, each by its `{name}`")
-    for path, why in state.left_out.items():
+    for path, why in state.skipped.items():
         printer.result(f"not remembered: {visible(path)}: {why}")

@@ -53,9 +53,9 @@ def _find_media_type(content: Iterable[MediaType], content_type: str) -> MediaTy
     type_, _, subtype = kind.partition("/")
     _, plus, suffix = subtype.rpartition("+")
     of_suffix = f"{type_}/*{plus}{suffix}" if plus else kind
-    for wanted in (kind, of_suffix, f"{type_}/*", "*/*"):
-        if wanted in entries:
-            return entries[wanted]
+    for candidate in (kind, of_suffix, f"{type_}/*", "*/*"):
+        if candidate in entries:
+            return entries[candidate]
     return None
 
 

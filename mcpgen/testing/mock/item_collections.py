@@ -69,27 +69,27 @@ def find_collections(api: Description) -> tuple[dict[Shape, ItemCollection], dic
     for operation in api.operations.values():
         by_shape.setdefault(shape_of(operation), {})[operation.method] = operation
     found: dict[Shape, ItemCollection] = {}
-    left_out: dict[str, str] = {}
+    skipped: dict[str, str] = {}
     for (source, shape), methods in by_shape.items():
         path = next(iter(methods.values())).path
         items = by_shape.get((source, f"{shape}{_ITEM}"))
         if shape.endswith(_ITEM) and "POST" not in by_shape.get(
             (source, shape.removesuffix(_ITEM)), {}
         ):
-            left_out[path] = "no POST on the path above creates one"
+            skipped[path] = "no POST on the path above creates one"
         elif "POST" in methods and items is None and not shape.endswith(_ITEM):
-            left_out[path] = "no path below it names one of what its POST creates"
+            skipped[path] = "no path below it names one of what its POST creates"
         elif "POST" in methods and items is not None:
             try:
                 collection = _make_collection((source, shape), methods, items, api)
             except UnusableSchemaError as error:
-                left_out[path] = str(error)
+                skipped[path] = str(error)
                 continue
             if collection is None:
-                left_out[path] = "no answer shows by which property an item is named"
+                skipped[path] = "no answer shows by which property an item is named"
             else:
                 found[source, shape] = collection
-    return found, left_out
+    return found, skipped
 
 
 def _make_collection(
@@ -139,11 +139,11 @@ def find_item(operation: Operation, id_property: str, api: Description) -> ItemP
     return found[0] if len(found) == 1 or (found and not found[0].member) else None
 
 
-def _find_property(wanted: str, schema: JsonSchema, example: JsonObject, api: Description) -> str:
+def _find_property(target: str, schema: JsonSchema, example: JsonObject, api: Description) -> str:
     """Return the property with this name, in any spelling; "" without one."""
     declared = api.responses.schemas.property_names(schema)
     names = (*example, *sorted(declared))
-    return next((name for name in names if fold_name(name) == fold_name(wanted)), "")
+    return next((name for name in names if fold_name(name) == fold_name(target)), "")
 
 
 def find_list(operation: Operation, api: Description) -> ItemPlace | None:

@@ -174,9 +174,9 @@ class ListQuery:
 
     def _matches(self, item: JsonObject, items: Sequence[JsonObject]) -> bool:
         return all(
-            _is_match(item.get(member), wanted)
+            _is_match(item.get(member), expected)
             for name, value in self._list_filters()
-            for member, wanted in _find_members(name, value, items)
+            for member, expected in _find_members(name, value, items)
         )
 
     def _list_filters(self) -> list[tuple[str, JsonValue]]:
@@ -318,9 +318,9 @@ class _Filling:
             inner = self.schemas.property_schema(schema, name)
             before = members.get(name, {})
             if isinstance(before, dict) and self.schemas.likely_types(inner) == {"object"}:
-                told = self.fill(before, inner, depth - 1) if depth else before
-                if told != before and self.schemas.fits(inner, told):
-                    filled[name] = told
+                expanded = self.fill(before, inner, depth - 1) if depth else before
+                if expanded != before and self.schemas.fits(inner, expanded):
+                    filled[name] = expanded
             elif name in members or (self.has_next and fold_name(name) in _ABOUT_NEXT):
                 possible = () if isinstance(before, list) else self.values.get(fold_name(name), ())
                 fitting = (it for it in possible if self.schemas.fits(inner, it))
@@ -340,21 +340,21 @@ def _find_members(
 
     A list of values may be in the plural: `ids` for `id`.
     """
-    wanted = {fold_name(name)}
+    folded = {fold_name(name)}
     if isinstance(value, list):
-        wanted.add(fold_name(name).removesuffix("s"))
-    members = {member for item in items for member in item if fold_name(member) in wanted}
+        folded.add(fold_name(name).removesuffix("s"))
+    members = {member for item in items for member in item if fold_name(member) in folded}
     return [(member, value) for member in sorted(members)[:1]]
 
 
-def _is_match(found: JsonValue, wanted: JsonValue) -> bool:
+def _is_match(found: JsonValue, expected: JsonValue) -> bool:
     if isinstance(found, list):
-        return any(_is_match(each, wanted) for each in found)
-    if isinstance(wanted, list):
-        return any(_is_match(found, each) for each in wanted)
-    if isinstance(found, bool) or isinstance(wanted, bool):
-        return found is wanted or str(found).lower() == str(wanted).lower()
-    return found == wanted or (found is not None and str(found) == str(wanted))
+        return any(_is_match(each, expected) for each in found)
+    if isinstance(expected, list):
+        return any(_is_match(found, each) for each in expected)
+    if isinstance(found, bool) or isinstance(expected, bool):
+        return found is expected or str(found).lower() == str(expected).lower()
+    return found == expected or (found is not None and str(found) == str(expected))
 
 
 def _rank(value: JsonValue) -> tuple[str, float, str]:

@@ -150,8 +150,8 @@ def _build_described_response(
 
 def _choose_media_type(content: Sequence[MediaType], accept: str) -> MediaType | None:
     """Return the described media type that `Accept` prefers, else the first one."""
-    for wanted in accept.split(","):
-        kind = essence_of(wanted)
+    for media_range in accept.split(","):
+        kind = essence_of(media_range)
         for entry in content:
             if kind in {entry.essence, "*/*"} or (
                 kind.endswith("/*") and entry.essence.startswith(kind[:-1])
@@ -164,8 +164,8 @@ def find_accept_problems(operation: Operation, accept: str) -> list[str]:
     """Return a problem if `Accept` matches no media type of the success response."""
     success = find_success(operation)
     described = {entry.essence for entry in success.content} if success else set()
-    wanted = {essence_of(entry) for entry in accept.split(",") if entry.strip()}
-    if not described or not wanted or any(_overlap(a, b) for a in wanted for b in described):
+    accepted = {essence_of(entry) for entry in accept.split(",") if entry.strip()}
+    if not described or not accepted or any(_overlap(a, b) for a in accepted for b in described):
         return []
     return [f"`Accept: {accept}` matches no media type of the response"]
 

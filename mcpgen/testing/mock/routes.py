@@ -61,11 +61,11 @@ def match_path(template: str, path: str) -> dict[str, list[str]] | None:
     The likeliest is the first. There are several where no text, or one that values may contain, is
     between two parameters, as in `/{id}{suffix}` and `/{file}.{format}`.
     """
-    wanted, found = _split_template(template), path.split("/")
-    if len(wanted) != len(found):
+    expected, found = _split_template(template), path.split("/")
+    if len(expected) != len(found):
         return None
     texts: dict[str, list[str]] = {}
-    for segment, text in zip(wanted, found, strict=True):
+    for segment, text in zip(expected, found, strict=True):
         if segment.pattern is None:
             if segment.literal not in {text, unquote(text)}:
                 return None

@@ -85,7 +85,7 @@ class StatefulApi:
     """The collections of an API; their initial items are the examples of the document."""
 
     def __init__(self, api: Description) -> None:
-        self._by_shape, self.left_out = find_collections(api)
+        self._by_shape, self.skipped = find_collections(api)
         self.collections = tuple(self._by_shape.values())
         self._api = api
         self._schemas = api.responses.schemas
@@ -105,9 +105,9 @@ class StatefulApi:
             if collection.shape[0] != source or values is None:
                 continue
             within = tuple(unquote(values[name][0]) for name in parameters_of(collection.path))
-            for around in self._find_enclosing(*collection.shape):
-                at = within[: around.depth + 1]
-                if at[-1] not in self._items_of(around, at[:-1]).by_id:
+            for enclosing in self._find_enclosing(*collection.shape):
+                at = within[: enclosing.depth + 1]
+                if at[-1] not in self._items_of(enclosing, at[:-1]).by_id:
                     return []
             return list(self._items_of(collection, within).by_id.values())
         return None
@@ -165,8 +165,8 @@ class StatefulApi:
     def _is_created(self, collection: ItemCollection, within: tuple[str, ...]) -> bool:
         """Return whether a collection belongs to a created item, so that it is initially empty."""
         return any(
-            within[around.depth] in self._items_of(around, within[: around.depth]).created
-            for around in self._find_enclosing(*collection.shape)
+            within[enclosing.depth] in self._items_of(enclosing, within[: enclosing.depth]).created
+            for enclosing in self._find_enclosing(*collection.shape)
         )
 
     def _read_seeds(self, collection: ItemCollection) -> Iterator[tuple[str, JsonObject]]:
@@ -199,8 +199,8 @@ class StatefulApi:
     ) -> JsonObject:
         """Return the item after PUT, which replaces all declared members, or PATCH."""
         shown = collection.item
-        told = _extract_item(request.body, shown.member)
-        if told is None:
+        sent = _extract_item(request.body, shown.member)
+        if sent is None:
             return item
         declared: set[str] = set()
         if request.operation.method == "PUT":
@@ -208,7 +208,7 @@ class StatefulApi:
             for media_type in request.operation.body:
                 declared |= schemas.property_names(media_type.schema)
         kept = {name: value for name, value in item.items() if name not in declared}
-        members = {**kept, **told, shown.id_property: item[shown.id_property]}
+        members = {**kept, **sent, shown.id_property: item[shown.id_property]}
         return fit_members(members, shown.schema, item, self._schemas)
 
     # The collection
@@ -216,15 +216,15 @@ class StatefulApi:
     def _create_item(self, request: _ItemRequest, collection: ItemCollection) -> HttpResponse:
         items = self._items_of(collection, request.values)
         shown = collection.item
-        told = _extract_item(request.body, shown.member) or {}
+        sent = _extract_item(request.body, shown.member) or {}
         names = self._generate_ids(collection, items)
-        given = told.get(shown.id_property)
-        if isinstance(given, str | int) and not isinstance(given, bool):
-            if str(given) in items.by_id:
-                return build_problem(409, f"`{given}` exists already")
-            names = chain([given], names)
+        requested_id = sent.get(shown.id_property)
+        if isinstance(requested_id, str | int) and not isinstance(requested_id, bool):
+            if str(requested_id) in items.by_id:
+                return build_problem(409, f"`{requested_id}` exists already")
+            names = chain([requested_id], names)
         for name in islice(names, _MOST_TRIES):
-            members = {**told, shown.id_property: name}
+            members = {**sent, shown.id_property: name}
             item = fit_members(members, shown.schema, shown.example, self._schemas)
             if item.get(shown.id_property) == name:
                 items.by_id[str(name)] = item
@@ -275,8 +275,8 @@ class StatefulApi:
         url = self._remove_credentials(request.url)
         if shown.member:
             # Optional members beside the list describe pages: most lists have only one.
-            around = sample_required_members(shown.whole_schema, shown.whole, self._schemas)
-            whole = {**around, shown.member: listed}
+            members = sample_required_members(shown.whole_schema, shown.whole, self._schemas)
+            whole = {**members, shown.member: listed}
             listed = describe_page(whole, shown.whole_schema, page, url, self._schemas)
         usual = build_usual_response(request.operation, self._api, request.accept)
         return _link_page(_replace_json(usual, listed), request.operation, page, url)

@@ -36,11 +36,11 @@ def read_xml(body: bytes, schema: JsonSchema, schemas: Schemas) -> Shape:
         root = fromstring(body)  # noqa: S314  (written by the client under test)
     except ParseError as error:
         raise UnreadableError(f"it is not XML: {error}") from None
-    wanted = _merge_xml_keywords(schema, schemas).get("name")
-    if wanted is None and isinstance(schema, dict):
-        wanted = definition_name(schema.get("$ref", ""))
-    if _local(root.tag) != wanted:
-        raise UnreadableError(f"its root element is `{_local(root.tag)}`, not `{wanted}`")
+    expected = _merge_xml_keywords(schema, schemas).get("name")
+    if expected is None and isinstance(schema, dict):
+        expected = definition_name(schema.get("$ref", ""))
+    if _local(root.tag) != expected:
+        raise UnreadableError(f"its root element is `{_local(root.tag)}`, not `{expected}`")
     return _read_value(root, schema, schemas)
 
 

@@ -173,8 +173,8 @@ class _Entry:
     def _merge_arguments(self, call: JsonObject) -> JsonObject:
         """Return the arguments of a call: those of the smallest call with the differences."""
         arguments = {**self._calls[0]["arguments"], **call.get("arguments", {})}
-        left_out = call.get("without", ())
-        return {name: value for name, value in arguments.items() if name not in left_out}
+        omitted = call.get("without", ())
+        return {name: value for name, value in arguments.items() if name not in omitted}
 
     def _merge_request(self, call: JsonObject) -> JsonObject:
         """Return the request expected of a call: that of the smallest call with the differences."""

@@ -32,9 +32,9 @@ def compare_request(expected: JsonObject, sent: RecordedRequest) -> Iterator[str
     yield from _compare_whole("querystring", expected, decoded.querystring, is_exact=False)
     content_type = decoded.content_type
     yield from _compare_whole("body", expected, decoded.body, is_exact=is_json(content_type))
-    wanted = expected.get("content_type")
-    if wanted is not None and essence_of(wanted) != essence_of(content_type):
-        yield f"content type: sent `{content_type}`, expected `{wanted}`"
+    expected_type = expected.get("content_type")
+    if expected_type is not None and essence_of(expected_type) != essence_of(content_type):
+        yield f"content type: sent `{content_type}`, expected `{expected_type}`"
     if "security" in expected and sorted(expected["security"]) != sorted(sent.security):
         yield (
             f"credentials: sent those of {_format_schemes(sent.security)}, "
@@ -197,14 +197,14 @@ def compare_projection(
     if "skip" in kept and isinstance(value, list):
         value = value[kept["skip"] :]
     answered = dict(_list_leaves(value))
-    wanted = {place: leaf for place, leaf in answered.items() if _is_kept(place, kept)}
-    for place in sorted(found.keys() - wanted.keys(), key=repr):
+    expected = {place: leaf for place, leaf in answered.items() if _is_kept(place, kept)}
+    for place in sorted(found.keys() - expected.keys(), key=repr):
         yield f"`{json_pointer(place)}` is in the result, expected to be removed"
     if "max_bytes" in kept and len(response.body) > kept["max_bytes"]:
         if size > kept["max_bytes"]:
             yield f"the result has {size} bytes, expected at most {kept['max_bytes']}"
         return
-    for place, leaf in wanted.items():
+    for place, leaf in expected.items():
         if place not in found or found[place] != leaf:
             value = found.get(place)
             yield f"`{json_pointer(place)}` is {value!r} in the result, expected {leaf!r}"

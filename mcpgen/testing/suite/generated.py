@@ -211,10 +211,12 @@ class Suite:
             if mock.requests:
                 yield f"`{mock.requests[0]}` was sent, expected no request"
             return
-        wanted = case.expect.get("requests") or [expected] * case.expect.get("attempts", 1)
-        if len(mock.requests) != len(wanted):
-            yield f"{_format_count(len(mock.requests))} sent, expected {len(wanted)}"
-        for expected, sent in zip(wanted, mock.requests, strict=False):
+        expected_requests = case.expect.get("requests") or [expected] * case.expect.get(
+            "attempts", 1
+        )
+        if len(mock.requests) != len(expected_requests):
+            yield f"{_format_count(len(mock.requests))} sent, expected {len(expected_requests)}"
+        for expected, sent in zip(expected_requests, mock.requests, strict=False):
             operation = case.expect["operation"]
             if sent.operation != operation:
                 yield f"`{sent.operation or sent}` was called, expected `{operation}`"
@@ -226,16 +228,16 @@ class Suite:
 
     def _check_result(self, case: Case, mock: MockUpstream, result: JsonObject) -> Iterator[str]:
         is_error = result.get("isError", False)
-        wanted = case.expect["is_error"]
-        if is_error != wanted:
-            yield f"isError is {is_error}, expected {wanted}; it says: {text_of(result)[:500]}"
+        expected = case.expect["is_error"]
+        if is_error != expected:
+            yield f"isError is {is_error}, expected {expected}; it says: {text_of(result)[:500]}"
         yield from compare_text(case.expect.get("text", {}), text_of(result))
         status = result.get("_meta", {}).get(STATUS_KEY)
         if "status" in case.expect and status != case.expect["status"]:
             yield f"the result has the status {status}, expected {case.expect['status']}"
         yield from self._find_leaks(result, case.settings)
         response = join_pages(case, mock.requests)
-        if not is_error and not wanted and response is not None:
+        if not is_error and not expected and response is not None:
             tool = self._find_tool(case)
             # Derived from the listed schema: the result key itself may be at fault.
             listed = tool.contract["listing"].get("outputSchema", {}).get("properties", {})
@@ -358,9 +360,9 @@ class Suite:
     def check_docstrings(self) -> None:
         """Check that the docstring of each handler names its operation."""
         for name, tool in self._registry.tools.items():
-            said = getattr(tool.handler, "__doc__", None) or ""
+            docstring = getattr(tool.handler, "__doc__", None) or ""
             require(
-                f"`{tool.operation}`" in said,
+                f"`{tool.operation}`" in docstring,
                 f"the docstring of `{name}` does not name `{tool.operation}`",
             )
 
@@ -404,8 +406,8 @@ class Suite:
         """
         server = ServerPackage.load(self.package)
         expected = {tool["name"] for tool in asyncio.run(self._list_tools(server, revision))}
-        asked = list_tools_at_end_of_input(self.package, self._no_credentials, revision)
-        names, are_all = asyncio.run(asked)
+        listing = list_tools_at_end_of_input(self.package, self._no_credentials, revision)
+        names, are_all = asyncio.run(listing)
         missing = expected.difference(names) if are_all else set(names) - expected
         require(bool(names) and not missing, f"over stdio, the server lists {names}")
 

@@ -153,9 +153,9 @@ class WorkflowSuite(Suite):
     ) -> Iterator[str]:
         if len(mock.requests) != len(expected):
             yield f"{len(mock.requests)} requests were sent, expected {len(expected)}"
-        for wanted, sent in zip(expected, mock.requests, strict=False):
-            if sent.operation != wanted["operation"]:
-                yield f"`{sent.operation or sent}` was called, expected `{wanted['operation']}`"
+        for request, sent in zip(expected, mock.requests, strict=False):
+            if sent.operation != request["operation"]:
+                yield f"`{sent.operation or sent}` was called, expected `{request['operation']}`"
                 continue
             yield from sent.problems
-            yield from compare_request(wanted, sent)
+            yield from compare_request(request, sent)

@@ -230,7 +230,7 @@ def test_unsupported_collections_are_served_statelessly_with_a_reason() -> None:
 
     assert mock.state is not None
     assert mock.state.collections == ()
-    assert mock.state.left_out == {
+    assert mock.state.skipped == {
         "/labels": "no answer shows by which property an item is named",
         "/settings/{key}": "no POST on the path above creates one",
         "/searches": "no path below it names one of what its POST creates",
@@ -244,7 +244,7 @@ def test_an_unresolved_schema_makes_the_collection_stateless() -> None:
     mock = described({"/things": {"POST": broken}, "/things/{id}": {"GET": broken}})
 
     assert mock.state is not None
-    assert "gone" in mock.state.left_out["/things"]
+    assert "gone" in mock.state.skipped["/things"]
     assert send(mock, "GET", "/things/any")[0] == 200
 
 
