@@ -10,7 +10,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from mcpgen.changelog.input_changes import compare_inputs
-from mcpgen.changelog.schema_changes import TELLING, Difference, Kind, compare_schemas
+from mcpgen.changelog.schema_changes import INFORMATIVE_KINDS, Difference, Kind, compare_schemas
 from mcpgen.changelog.schema_values import Effect, format_value
 from mcpgen.ir.surface import Surface, SurfaceTool
 from mcpgen.jsonschema.types import JsonObject
@@ -134,8 +134,8 @@ def _find_changes(old: Surface, new: Surface) -> Iterator[_Found]:
         yield _Found("tool-removed", name, message)
     for name in new.tools.keys() - set(pairs.values()):
         operation = new.tools[name].operation
-        told = split.get(operation, "").replace("is part", "was part")
-        yield _Found("tool-added", name, f"is new (`{operation}`{told})")
+        note = split.get(operation, "").replace("is part", "was part")
+        yield _Found("tool-added", name, f"is new (`{operation}`{note})")
 
 
 def _describe_merged_operations(surface: Surface) -> dict[str, str]:
@@ -251,8 +251,10 @@ def _compare_outputs(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[
         severe=Effect.WIDENED,
         is_cut=(was.output_is_cut, now.output_is_cut),
     )
-    changed = {one.path for one in found if one.kind not in TELLING}
-    reported = [one for one in found if one.kind not in TELLING or one.path not in changed]
+    changed = {one.path for one in found if one.kind not in INFORMATIVE_KINDS}
+    reported = [
+        one for one in found if one.kind not in INFORMATIVE_KINDS or one.path not in changed
+    ]
     yield from _grade(name, "output", "the result", reported)
 
 

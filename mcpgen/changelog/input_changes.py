@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from mcpgen.changelog.schema_changes import TELLING, Difference, Kind, compare_schemas
+from mcpgen.changelog.schema_changes import INFORMATIVE_KINDS, Difference, Kind, compare_schemas
 from mcpgen.changelog.schema_values import Effect
 from mcpgen.contract.flat_bodies import FlatBody, gather_schema
 from mcpgen.ir.surface import SurfaceTool
@@ -25,7 +25,7 @@ def compare_inputs(was: SurfaceTool, now: SurfaceTool) -> list[Difference]:
     is_same_form = (was.flat_body is None) == (now.flat_body is None)
     if not is_same_form:
         differences = compare_schemas(_gather(was), _gather(now), severe=Effect.NARROWED)
-        return [one for one in differences if one.kind not in TELLING]
+        return [one for one in differences if one.kind not in INFORMATIVE_KINDS]
     listed = compare_schemas(was.input_schema, now.input_schema, severe=Effect.NARROWED)
     if was.checked_schema is None and now.checked_schema is None:
         checked = [*listed]
@@ -39,9 +39,11 @@ def compare_inputs(was: SurfaceTool, now: SurfaceTool) -> list[Difference]:
         ]
         if was.flat_body is not None and now.flat_body is not None:
             checked = [*_place_members(checked, listed, was.flat_body, now.flat_body)]
-    found = [one for one in checked if one.kind not in TELLING]
+    found = [one for one in checked if one.kind not in INFORMATIVE_KINDS]
     changed = {one.path for one in found}
-    return found + [one for one in listed if one.kind in TELLING and one.path not in changed]
+    return found + [
+        one for one in listed if one.kind in INFORMATIVE_KINDS and one.path not in changed
+    ]
 
 
 def _gather(tool: SurfaceTool) -> JsonObject:

@@ -29,7 +29,9 @@ from mcpgen.jsonschema.dialects import meta_schema
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.text.json_pointer import pointer_tokens
 
-SAYS_NOTHING = frozenset({"title", "description", "examples", "example", "deprecated", "$comment"})
+ANNOTATION_KEYWORDS = frozenset(
+    {"title", "description", "examples", "example", "deprecated", "$comment"}
+)
 """Keywords that do not decide whether a value fits."""
 NEVER: JsonObject = {"enum": []}
 """A schema object that no value fits: the object form of `false`."""
@@ -126,7 +128,7 @@ def _both(one: JsonObject, other: JsonObject) -> JsonObject | None:
     `required` and `properties` are merged by name. Of texts and defaults, those of `one` win.
     """
     both = {**other, **one}
-    for key in (one.keys() & other.keys()) - SAYS_NOTHING - {"default"}:
+    for key in (one.keys() & other.keys()) - ANNOTATION_KEYWORDS - {"default"}:
         mine, theirs = one[key], other[key]
         if key == "required":
             both[key] = sorted({*mine, *theirs})
@@ -164,7 +166,7 @@ def without_alternatives(schema: JsonObject) -> JsonObject:
 
 def split_by_type(schema: JsonObject) -> list[JsonSchema]:
     """Split a schema with several types into one for each type, without titles and descriptions."""
-    bare = {key: value for key, value in schema.items() if key not in SAYS_NOTHING}
+    bare = {key: value for key, value in schema.items() if key not in ANNOTATION_KEYWORDS}
     named = bare.get("type")
     return [bare] if not isinstance(named, list) else [{**bare, "type": name} for name in named]
 
@@ -228,9 +230,14 @@ class Kind(enum.StrEnum):
     DEFAULT = "default"
 
 
-TELLING = frozenset({Kind.TEXT, Kind.EXAMPLE, Kind.DEFAULT})
+INFORMATIVE_KINDS = frozenset({Kind.TEXT, Kind.EXAMPLE, Kind.DEFAULT})
 """Kinds that do not change the set of valid values."""
-_HARMLESS = TELLING | {Kind.OPTIONAL, Kind.TYPE_WIDENED, Kind.ENUM_WIDENED, Kind.CONSTRAINT_WIDENED}
+_HARMLESS = INFORMATIVE_KINDS | {
+    Kind.OPTIONAL,
+    Kind.TYPE_WIDENED,
+    Kind.ENUM_WIDENED,
+    Kind.CONSTRAINT_WIDENED,
+}
 
 
 class Difference(Struct, frozen=True):
@@ -418,7 +425,7 @@ class _Comparison:
             self._compare_exclusiveness(old, new, path)
             return True
         with_it = old if after is None else new
-        if without_alternatives(with_it).keys() - SAYS_NOTHING:
+        if without_alternatives(with_it).keys() - ANNOTATION_KEYWORDS:
             effect = Effect.NARROWED if before is None else Effect.WIDENED
             self._report(path, "type", effect, "has other alternatives")
             return True
@@ -437,7 +444,9 @@ class _Comparison:
         supposed = self._suppose()
         supposed.compare_alternatives(alternatives(old) or [old], alternatives(new) or [new], path)
         supposed.go_on()
-        if not is_exclusive(old) or any(one.kind not in TELLING for one in supposed.found):
+        if not is_exclusive(old) or any(
+            one.kind not in INFORMATIVE_KINDS for one in supposed.found
+        ):
             detail = "is one of several that may overlap, which changed"
             self._report(path, "type", Effect.UNDECIDED, detail)
 

@@ -164,8 +164,8 @@ def _find_bound(schema: JsonObject, keyword: str, *, is_lower: bool) -> tuple[De
     towards = 1 if is_lower else -1
     found: list[tuple[Decimal, int]] = []
     bound = _number(schema.get(keyword))
-    says_nothing = bound == 0 and keyword in _NEVER_BELOW_ZERO
-    if bound is not None and not says_nothing:
+    is_redundant = bound == 0 and keyword in _NEVER_BELOW_ZERO
+    if bound is not None and not is_redundant:
         found.append((bound, 0))
     bound = _number(schema.get(_EXCLUSIVE.get(keyword, "")))
     if bound is not None:

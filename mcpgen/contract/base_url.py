@@ -147,9 +147,11 @@ class BaseUrls:
         is_set = {name: self._value_set(name) for name in names}
         for name, value in is_set.items():
             self._check_choice(name, value, server)
-        given = [name for name, value in is_set.items() if value]
-        if given and all(name in given or variables.get(name, {}).get("default") for name in names):
-            _normalize(self._fill_in(server), self._find_setting(given[0]))
+        assigned = [name for name, value in is_set.items() if value]
+        if assigned and all(
+            name in assigned or variables.get(name, {}).get("default") for name in names
+        ):
+            _normalize(self._fill_in(server), self._find_setting(assigned[0]))
 
     def private_addresses_setting(self, servers: Sequence[JsonObject] = ()) -> str:
         """Return the settings that would permit a private address for `base_url(servers)`.

@@ -133,13 +133,13 @@ def rank_cursor(parameter: str, names: list[str]) -> int:
 
     `names` is the path of the member in a response. All names are folded.
     """
-    last, around = names[-1], names[:-1]
+    last, parents = names[-1], names[:-1]
     if last in {f"next{parameter}", f"{parameter}next", CURSORS.get(parameter, "")}:
         return 1
     if last == parameter:
-        if any(name.startswith("next") or name == "cursors" for name in around):
+        if any(name.startswith("next") or name == "cursors" for name in parents):
             return 2
-        is_after = parameter == "after" and bool(around)
+        is_after = parameter == "after" and bool(parents)
         return 3 if parameter in ECHOES or is_after else 0
     is_cursor = parameter in CURSORS or parameter in OTHER_CURSORS
     return 4 if is_cursor and last in NEXT_CURSORS else 0
@@ -152,8 +152,8 @@ def choose_list(names: Sequence[str], named: str = "") -> str:
     """
     if len(names) == 1:
         return names[0]
-    for wanted in ({named, named.removesuffix("s")} - {""}, LISTS):
-        found = [name for name in names if fold(name) in wanted or fold(name)[:-1] in wanted]
+    for accepted in ({named, named.removesuffix("s")} - {""}, LISTS):
+        found = [name for name in names if fold(name) in accepted or fold(name)[:-1] in accepted]
         if len(found) == 1:
             return found[0]
     return ""

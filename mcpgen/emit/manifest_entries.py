@@ -26,11 +26,11 @@ def set_values(manifest: bytes, values: Mapping[tuple[str, ...], JsonValue]) -> 
         ManifestEditError: the text cannot be edited.
     """
     text = ManifestText(manifest)
-    wanted = _copy(text.value)
+    expected = _copy(text.value)
     for keys, value in values.items():
         _set(text, keys, value)
-        _set_in(wanted, keys, value)
-    return text.finish(wanted)
+        _set_in(expected, keys, value)
+    return text.finish(expected)
 
 
 def _copy(value: JsonValue) -> Any:
@@ -116,10 +116,10 @@ def _spell_block(text: ManifestText, keys: Sequence[str], value: JsonValue, inde
 
 
 def _spell_flow(text: ManifestText, keys: Sequence[str], value: JsonValue) -> str:
-    spelled = text.spell_on_one_line(value)
+    flow = text.spell_on_one_line(value)
     for key in reversed(keys):
-        spelled = f"{{{_spell_key(key)}: {spelled}}}"
-    return spelled[1:-1]
+        flow = f"{{{_spell_key(key)}: {flow}}}"
+    return flow[1:-1]
 
 
 def _spell_key(key: str) -> str:

@@ -31,9 +31,9 @@ def add_source(manifest: bytes, source: Mapping[str, JsonValue]) -> bytes:
         lines = [f"{text.quote_key(key)}: {text.spell(value)}" for key, value in source.items()]
         block = f"{indent}- {lines[0]}" + "".join(f"\n{indent}  {line}" for line in lines[1:])
         text.insert_line(text.line_end(find_node_end(entries[-1])), block)
-    wanted = text.value
-    wanted["sources"] = [*wanted["sources"], dict(source)]
-    return text.finish(wanted)
+    expected = text.value
+    expected["sources"] = [*expected["sources"], dict(source)]
+    return text.finish(expected)
 
 
 def remove_source(manifest: bytes, number: int) -> bytes:
@@ -57,9 +57,9 @@ def remove_source(manifest: bytes, number: int) -> bytes:
         if len(entries) == 1:
             colon = text.text.index(":", text.key.end_mark.index) + 1
             text.replace(colon, colon, " []")
-    wanted = text.value
-    del wanted["sources"][number]
-    return text.finish(wanted)
+    expected = text.value
+    del expected["sources"][number]
+    return text.finish(expected)
 
 
 class _Text(ManifestText):

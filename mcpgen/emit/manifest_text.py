@@ -68,10 +68,10 @@ class ManifestText:
         """Replace a part of the text."""
         self.text = self.text[:start] + text + self.text[end:]
 
-    def finish(self, wanted: dict[str, Any]) -> bytes:
+    def finish(self, expected: dict[str, Any]) -> bytes:
         """Return the edited manifest, after a check that it has the expected value."""
         try:
-            is_right = yaml.safe_load(self.text) == wanted
+            is_right = yaml.safe_load(self.text) == expected
         except yaml.YAMLError as error:
             raise ManifestEditError from error
         if not is_right:

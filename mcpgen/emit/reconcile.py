@@ -108,7 +108,7 @@ class _Decision:
     def _is_known(self, path: str) -> bool:
         """Whether an earlier run wrote a `merged` file; the user has deleted it if it is absent."""
         if self._earlier.is_lock_lost:
-            return self._base.is_lost or self._base.knows(path)
+            return self._base.is_lost or self._base.is_recorded(path)
         return path in self._earlier.files
 
     def _merge(self, file: PlannedFile, yours: bytes) -> None:

@@ -136,8 +136,8 @@ def iterate_property_names(schema: JsonValue) -> Iterator[tuple[tuple[str, ...],
 def _iterate_feature_excesses(tool: JsonObject, name: str, limit: ClientLimit) -> Iterator[Excess]:
     if "missing-hints" in limit.features:
         if missing := find_missing_hints(tool):
-            told = ", ".join(f"`{hint}`" for hint in missing)
-            yield Excess(limit, f"`{name}` does not state {told}", name, ("annotations",))
+            hints = ", ".join(f"`{hint}`" for hint in missing)
+            yield Excess(limit, f"`{name}` does not state {hints}", name, ("annotations",))
         return
     seen: set[str] = set()
     for feature in collect_features(tool):

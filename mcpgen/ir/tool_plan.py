@@ -491,8 +491,8 @@ class ServerPlan(Struct, frozen=True):
     @property
     def required_extras(self) -> tuple[str, ...]:
         """The extras that the tools or `handlers/` need."""
-        asks_by_hand = self.has_asking_handlers and self._serves_stateless_clients
-        by_hand = {"seal"} if asks_by_hand else set()
+        needs_seal = self.has_asking_handlers and self._serves_stateless_clients
+        by_hand = {"seal"} if needs_seal else set()
         return tuple(sorted(self.extras.keys() | by_hand))
 
     @property

@@ -103,9 +103,9 @@ class DefaultsEntry(Entry, frozen=True):
     @property
     def answers(self) -> dict[str, str]:
         """Answers to the questions of `mcpgen new`, by question."""
-        given = {"namespace": self.namespace, "python_version": self.python_version}
-        given |= {"github_workflow": self.github_workflow, "pre_commit": self.pre_commit}
-        return {question: answer for question, answer in given.items() if answer is not None}
+        values = {"namespace": self.namespace, "python_version": self.python_version}
+        values |= {"github_workflow": self.github_workflow, "pre_commit": self.pre_commit}
+        return {question: answer for question, answer in values.items() if answer is not None}
 
 
 class FileEntry(Entry, frozen=True):

@@ -58,12 +58,12 @@ def canonical_host(host: str) -> str:
 
 def is_unusual_spelling(host: str) -> bool:
     """Return whether a host is an IPv4 address that is not in dotted decimal: "0x7f000001"."""
-    meant = canonical_host(host)
+    canonical = canonical_host(host)
     try:
-        IPv4Address(meant)  # in IPv6 addresses, upper case and zeros are common
+        IPv4Address(canonical)  # in IPv6 addresses, upper case and zeros are common
     except ValueError:
         return False
-    return host.removesuffix(".") != meant
+    return host.removesuffix(".") != canonical
 
 
 def is_private(host: str) -> bool:
@@ -72,13 +72,13 @@ def is_private(host: str) -> bool:
     Names other than localhost are not resolved. A host that ends in a number and is not an address
     ("127.0.0.08") counts as private, since resolvers differ about it.
     """
-    meant = canonical_host(host)
-    if not meant or meant == "localhost" or meant.endswith(".localhost"):
+    canonical = canonical_host(host)
+    if not canonical or canonical == "localhost" or canonical.endswith(".localhost"):
         return True
     try:
-        return not is_public_address(ip_address(meant))
+        return not is_public_address(ip_address(canonical))
     except ValueError:
-        return _NUMBER.fullmatch(meant.rpartition(".")[2]) is not None
+        return _NUMBER.fullmatch(canonical.rpartition(".")[2]) is not None
 
 
 def is_public_address(address: IPv4Address | IPv6Address) -> bool:

@@ -227,7 +227,7 @@ class Base:
         """Whether there is no readable record."""
         return self._texts is None
 
-    def knows(self, path: str) -> bool:
+    def is_recorded(self, path: str) -> bool:
         """Return whether an earlier run wrote the file, by this record."""
         return self._texts is not None and path in self._texts
 

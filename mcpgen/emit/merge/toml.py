@@ -167,11 +167,11 @@ def merge_toml(base: str, yours: str, ours: str) -> tuple[str, tuple[str, ...]]:
     document, new = tomlkit.parse(yours), tomlkit.parse(ours)
     sections: list[str] = []
     for at, value in edits.values.items():
-        spelled = _at(new, at)
-        if isinstance(spelled, Table):
-            sections.append(_section(at, spelled))
+        item = _at(new, at)
+        if isinstance(item, Table):
+            sections.append(_section(at, item))
         else:
-            _set(_at(document, at[:-1]), at[-1], value, spelled)
+            _set(_at(document, at[:-1]), at[-1], value, item)
     for at in edits.removed:
         del _at(document, at[:-1])[at[-1]]
     # A new table goes to the end: put in the middle, it would come between a table and the comment
@@ -208,7 +208,7 @@ def _section(at: KeyPath, table: Any) -> str:
     return tomlkit.dumps(tomlkit.document().append(at[0], table)).strip("\n")
 
 
-def _set(holder: Any, key: str, value: Any, spelled: Any) -> None:
+def _set(holder: Any, key: str, value: Any, item: Any) -> None:
     """Set a key, in the spelling of ours; in a list, only the entries change."""
     from tomlkit.items import Array
 
@@ -217,7 +217,7 @@ def _set(holder: Any, key: str, value: Any, spelled: Any) -> None:
     if is_list and all(isinstance(entry, str) for entry in (*array, *value)):
         _change_entries(array, value)
     else:
-        holder[key] = spelled
+        holder[key] = item
 
 
 def _change_entries(array: Any, value: list[str]) -> None:

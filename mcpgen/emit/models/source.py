@@ -38,11 +38,11 @@ def prove_definitions(source: str, shapes: Mapping[str, JsonObject]) -> dict[str
     aliases = _read_typing_aliases(tree)
     spelling = _Spelling(aliases)
     # Most modules have neither an alias nor a union that `|` could write, and stay as they are.
-    is_spelled = all(alias == name != "Union" for alias, name in aliases.items())
+    is_plain = all(alias == name != "Union" for alias, name in aliases.items())
     found: dict[str, Definition] = {}
     for statement in tree.body:
         if isinstance(statement, ast.ClassDef | ast.Assign | ast.AnnAssign):
-            definition = statement if is_spelled else spelling.visit(statement)
+            definition = statement if is_plain else spelling.visit(statement)
             found[_find_name(definition)] = definition
         elif not isinstance(statement, ast.ImportFrom):
             raise UnprovenModelError(f"{type(statement).__name__} is not a definition")
@@ -198,12 +198,12 @@ def _text(definition: Definition, descriptions: Mapping[str, str]) -> str:
     name = _find_name(definition)
     lines: list[str] = []
     for key, annotation in _fields(definition):
-        told = descriptions.get(key)
+        description = descriptions.get(key)
         if isinstance(definition, ast.ClassDef):
             lines.append(f"    {key}: {ast.unparse(annotation)}")
-            lines += [f"    {_write_docstring(told)}"] if told else []
+            lines += [f"    {_write_docstring(description)}"] if description else []
         else:
-            lines += [f"    # {told}"] if told and told.isprintable() else []
+            lines += [f"    # {description}"] if description and description.isprintable() else []
             lines.append(f"    {key!r}: {ast.unparse(annotation)},")
     if isinstance(definition, ast.ClassDef):
         return "\n".join([f"class {name}(TypedDict):", *(lines or ["    pass"])])

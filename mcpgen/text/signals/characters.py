@@ -74,8 +74,8 @@ def _judge(
             chr(ord(character) & 0x7F) for character in run if character > "\U000e001f"
         )
         readable = "".join(letter for letter in letters if " " <= letter <= "~")[:60]
-        said = f", which spell `{readable}`" if readable.strip() else ""
-        return TextSignal("tag-characters", start, end, f"{len(run)} tag characters{said}")
+        detail = f", which spell `{readable}`" if readable.strip() else ""
+        return TextSignal("tag-characters", start, end, f"{len(run)} tag characters{detail}")
     if any(character in _DIRECTION for character in run):
         if is_right_to_left and not set(run) & {"\u202d", "\u202e"}:
             return None
