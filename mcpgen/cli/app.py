@@ -44,8 +44,8 @@ _COMMANDS = tuple(
 )
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(is_requested: bool) -> None:
+    if is_requested:
         from importlib.metadata import version
 
         Printer().result(f"mcpgen {version('mcpgen')}")
@@ -131,11 +131,11 @@ def _report_usage_error(printer: Printer, argv: Sequence[str], error: typer.Type
     message = error.format_message().rstrip(".")
     if not message:  # no command was named, and typer has shown the help
         return EXIT_CODES[Outcome.USAGE]
-    asked = [argv[0]] if argv[0] in _COMMANDS else []
+    command_path = [argv[0]] if argv[0] in _COMMANDS else []
     printer.error(
         "usage",
         message,
-        help=f"`{' '.join(['mcpgen', *asked, '--help'])}` shows what there is",
+        help=f"`{' '.join(['mcpgen', *command_path, '--help'])}` shows what there is",
     )
     return printer.finish(Outcome.USAGE)
 

@@ -109,12 +109,12 @@ class _Conversion:
 
     def coerce(self, value: Any, *, param: TyperOption | TyperArgument, ctx: Context) -> Any:
         """Convert a value to the parameter's type."""
-        wanted = param.type_descriptor.annotation
+        annotation = param.type_descriptor.annotation
         is_list = param.multiple or param.nargs == -1
         if value is None:
             return () if is_list else None
-        if wanted == list[str] or (not is_list and isinstance(value, wanted)):
+        if annotation == list[str] or (not is_list and isinstance(value, annotation)):
             return value
-        if wanted is Path:
+        if annotation is Path:
             return Path(value)
         return self._of_typer().coerce(value, param=param, ctx=ctx)

@@ -128,9 +128,9 @@ def confirm_and_write(
     for change in changes:
         if change.link is not None:
             printer.note("link", visible(f"{change.link} is a link to {change.path}"))
-        if dry_run or printer.asks:
+        if dry_run or printer.can_ask:
             printer.raw(change.diff())
-    if changes and written and printer.asks and not yes:
+    if changes and written and printer.can_ask and not yes:
         from mcpgen.cli.questions import confirm_write
 
         if not confirm_write():

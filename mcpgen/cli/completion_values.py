@@ -59,10 +59,10 @@ def list_clients(incomplete: str) -> list[tuple[str, str]]:
     from mcpgen.factory.clients.registry import read_install_clients
 
     before = incomplete.rpartition(",")[0]
-    given = set(before.split(","))
+    chosen = set(before.split(","))
     start = f"{before}," if before else ""
     clients = read_install_clients().items()
-    return [(f"{start}{name}", it.title) for name, it in clients if name not in given]
+    return [(f"{start}{name}", it.title) for name, it in clients if name not in chosen]
 
 
 def list_revisions() -> list[str]:

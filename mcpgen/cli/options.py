@@ -49,12 +49,12 @@ def command(
 
     @functools.wraps(run)
     def run_with_printer(*args: Any, **kwargs: Any) -> int:
-        given = {name: bool(kwargs.pop(name)) for name in shared}
+        flags = {name: bool(kwargs.pop(name)) for name in shared}
         printer = Printer(
-            as_json=given.get("json", False),
-            is_quiet=given["quiet"],
-            is_verbose=given["verbose"],
-            is_unattended=given["ci"] or os.environ.get("CI", "").lower() not in {"", "0", "false"},
+            as_json=flags.get("json", False),
+            is_quiet=flags["quiet"],
+            is_verbose=flags["verbose"],
+            is_unattended=flags["ci"] or os.environ.get("CI", "").lower() not in {"", "0", "false"},
         )
         try:
             return run(printer, *args, **kwargs)

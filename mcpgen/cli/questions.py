@@ -23,10 +23,10 @@ def read_template_questions() -> dict[str, Any]:
 
     from mcpgen.ir.templates import template_root
 
-    asked = yaml.safe_load((template_root() / "skeleton" / "copier.yml").read_bytes())
+    questions = yaml.safe_load((template_root() / "skeleton" / "copier.yml").read_bytes())
     return {
         key: question
-        for key, question in asked.items()
+        for key, question in questions.items()
         if not key.startswith("_") and key != "name" and question.get("when", True)
     }
 
@@ -55,16 +55,16 @@ def decide_credential(credential: HiddenCredential) -> HiddenCredential:
     Raises:
         KeyboardInterrupt: the user cancels.
     """
-    said = credential.sentence
+    sentence = credential.sentence
     if credential.code == "no-credentials" and credential.schemes:
-        scheme = _ask_scheme(said)
+        scheme = _ask_scheme(sentence)
         if scheme is None:
             return replace(credential, is_certain=True, schemes={}, security=())
         name, entry = scheme
         security: tuple[Mapping[str, tuple[str, ...]], ...] = ({name: ()}, {})
         return replace(credential, is_certain=True, schemes={name: entry}, security=security)
     is_certain = prompts.ask_yes(
-        f"{said} Read it from the environment?", _ABOUT_HIDDEN, default=credential.is_certain
+        f"{sentence} Read it from the environment?", _ABOUT_HIDDEN, default=credential.is_certain
     )
     return replace(credential, is_certain=is_certain)
 
@@ -90,10 +90,10 @@ def confirm_write() -> bool:
     return bool(questionary.confirm("Write it?", default=True).unsafe_ask())
 
 
-def _ask_scheme(said: str) -> tuple[str, JsonObject] | None:
+def _ask_scheme(sentence: str) -> tuple[str, JsonObject] | None:
     """Ask which credential an API needs; None for none."""
     chosen = prompts.ask_choice(
-        f"{said} Which credential do requests need?",
+        f"{sentence} Which credential do requests need?",
         [(each, each) for each in (_NONE, _BEARER, _BASIC, _HEADER)],
         _NONE,
         _ABOUT_HIDDEN,

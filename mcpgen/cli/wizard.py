@@ -315,9 +315,9 @@ def _ask_schemes(
     return answers
 
 
-def _ask_template(given: Mapping[str, str]) -> dict[str, str]:
+def _ask_template(preset: Mapping[str, str]) -> dict[str, str]:
     """Ask for the answers to the questions of the project's template."""
-    answers = dict(given)
+    answers = dict(preset)
     left = {
         key: question
         for key, question in questions.read_template_questions().items()

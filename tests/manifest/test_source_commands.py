@@ -597,7 +597,7 @@ def test_pull_asks_in_a_terminal_before_accepting_a_different_api(
         return Answer()
 
     monkeypatch.setattr(questionary, "confirm", confirm)
-    monkeypatch.setattr("mcpgen.cli.output.report.Printer.asks", True)
+    monkeypatch.setattr("mcpgen.cli.output.report.Printer.can_ask", True)
     project = folder / "iban-mcp"
     before = tree(project)
     code = run(["pull", "iban-mcp", "rail.yaml", "--yes"])

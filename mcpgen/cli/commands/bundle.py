@@ -117,11 +117,11 @@ def _compare_with_registry(printer: Printer, directory: Path, registry: str) -> 
         raise UsageError(
             f"{directory} has no {missing}", help="`mcpgen bundle` checks what the registry needs"
         )
-    asked = registry or OFFICIAL_REGISTRY
+    registry_url = registry or OFFICIAL_REGISTRY
     try:
         with printer.progress() as progress:
             progress("asking the registry")
-            found = find_published(asked, local.name)
+            found = find_published(registry_url, local.name)
     except UnusableRegistryError as error:
         printer.error(
             "unusable-registry",

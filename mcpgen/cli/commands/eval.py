@@ -172,14 +172,14 @@ def _choose_agent(command_line: str) -> Agent:
 
 
 def _read_tasks(
-    package: GeneratedPackage, wanted: Sequence[str], problems: Problems
+    package: GeneratedPackage, task_ids: Sequence[str], problems: Problems
 ) -> tuple[EvalTask, ...]:
     from mcpgen.factory.eval.tasks import NoTasksError, read_tasks
     from mcpgen.ir.eval_tasks import TASKS_FILE
 
     try:
         shown_as = display_path(package.directory / TASKS_FILE)
-        return read_tasks(package, shown_as, wanted, problems)
+        return read_tasks(package, shown_as, task_ids, problems)
     except NoTasksError as error:
         raise UsageError(visible(str(error)), help=visible(error.help)) from None
 

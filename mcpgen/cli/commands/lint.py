@@ -306,6 +306,6 @@ def _fix(
     if not writes:
         printer.raw(f"{edit.diff}\n")
     entries = format_count(len(fixes), "value")
-    told = "written to mcpgen.yaml; now run" if writes else "would be written; --fix writes, then"
-    printer.result(f"{entries} {told} `mcpgen generate`")
+    status = "written to mcpgen.yaml; now run" if writes else "would be written; --fix writes, then"
+    printer.result(f"{entries} {status} `mcpgen generate`")
     return printer.finish(found)

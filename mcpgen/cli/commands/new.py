@@ -136,7 +136,7 @@ def new(
             )
         return _new_by_hand(printer, empty, Path(source) if source else None, answers)
     wizard = None
-    if printer.asks and not defaults:
+    if printer.can_ask and not defaults:
         wizard = Wizard()
         source = source or wizard.ask_source()
     if source is None:
@@ -198,13 +198,15 @@ def _new_from(
     from mcpgen.pipeline.commands.new import new as new_package
 
     with printer.stages() as stages:
-        asked = _Asking(printer, stages, wizard, options) if wizard is not None else None
-        callbacks = (asked.decide, asked.confirm, asked.choose) if asked else (None, None, None)
+        prompts = _Asking(printer, stages, wizard, options) if wizard is not None else None
+        callbacks = (
+            (prompts.decide, prompts.confirm, prompts.choose) if prompts else (None, None, None)
+        )
         report = new_package(source, directory, options, stages, *callbacks)
         stages.has_failed = report.outcome is not Outcome.DONE
     printer.problems(report.problems)
     if report.outcome is Outcome.DONE and report.plan is not None:
-        summarize(printer, report, report.plan, asked.repeat(source, report) if asked else ())
+        summarize(printer, report, report.plan, prompts.repeat(source, report) if prompts else ())
     return printer.finish(report.outcome)
 
 

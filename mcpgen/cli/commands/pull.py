@@ -68,7 +68,7 @@ def pull(
             )
 
     fetched = fetch({})
-    if fetched.mismatches and printer.asks and _confirm_replacements(fetched.mismatches):
+    if fetched.mismatches and printer.can_ask and _confirm_replacements(fetched.mismatches):
         fetched = fetch(fetched.documents)
     printer.problems(fetched.problems)
     if fetched.outcome is not Outcome.DONE:
@@ -78,12 +78,12 @@ def pull(
     if dry_run or not fetched.files:
         return _finish(printer, fetched, is_written=False)
     is_news = fetched.result is PullResult.CHANGED
-    if is_news and printer.asks and not yes and not confirm_write():
+    if is_news and printer.can_ask and not yes and not confirm_write():
         printer.result("nothing was written")
         return _finish(printer, fetched, is_written=False, word="declined")
-    told = len(fetched.problems)
+    printed = len(fetched.problems)
     outcome = write_pull(fetched)
-    printer.problems(list(fetched.problems)[told:])
+    printer.problems(list(fetched.problems)[printed:])
     if outcome is not Outcome.DONE:
         return printer.finish(outcome)
     if is_news:
@@ -96,9 +96,9 @@ def _finish(printer: Printer, fetched: Pull, *, is_written: bool, word: str = ""
     """Record the result as evidence, and end the command."""
     from mcpgen.pipeline.commands.pull import record_pull
 
-    told = len(fetched.problems)
+    printed = len(fetched.problems)
     record_pull(fetched, is_written=is_written)
-    printer.problems(list(fetched.problems)[told:])
+    printer.problems(list(fetched.problems)[printed:])
     return printer.finish(Outcome.DONE, word or fetched.result.value)
 
 

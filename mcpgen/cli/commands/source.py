@@ -50,7 +50,7 @@ def add(
     options = GenerateOptions(dry_run=dry_run)
     with printer.progress() as progress:
         change = add_source(directory, source, options, progress, name=name, prefix=prefix)
-    return _finish(printer, change, options, asks=not yes)
+    return _finish(printer, change, options, with_confirmation=not yes)
 
 
 def remove(
@@ -74,7 +74,7 @@ def remove(
     options = GenerateOptions(dry_run=dry_run)
     with printer.progress() as progress:
         change = remove_source(directory, name, options, progress)
-    return _finish(printer, change, options, asks=not yes)
+    return _finish(printer, change, options, with_confirmation=not yes)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -87,7 +87,9 @@ def add_to(app: typer.Typer) -> None:
     app.add_typer(source, name="source")
 
 
-def _finish(printer: Printer, change: SourceChange, options: GenerateOptions, *, asks: bool) -> int:
+def _finish(
+    printer: Printer, change: SourceChange, options: GenerateOptions, *, with_confirmation: bool
+) -> int:
     """Show a change, ask for confirmation in a terminal, and write it."""
     report = change.report
     printer.problems(report.problems)
@@ -95,7 +97,7 @@ def _finish(printer: Printer, change: SourceChange, options: GenerateOptions, *,
     if change.prepared is None or options.dry_run:
         printer.fact(written=list(report.written), deleted=list(report.deleted))
         return printer.finish(report.outcome)
-    if asks and printer.asks and not confirm_write():
+    if with_confirmation and printer.can_ask and not confirm_write():
         printer.result("nothing was written")
         return printer.finish(Outcome.DONE, "declined")
     from mcpgen.pipeline.commands.source import write_source_change

@@ -146,8 +146,8 @@ def run_tests(
             raise UsageError("--replay calls no API, so there is nothing live and no new record")
         if mutate or select or update:
             raise UsageError("-k, --update and --mutate are for the tests without the real API")
-        asked = Live(live_writes, frozenset(tool or ()), record, replay)
-        return _call_api(printer, package.directory, asked, junit)
+        live_run = Live(live_writes, frozenset(tool or ()), record, replay)
+        return _call_api(printer, package.directory, live_run, junit)
     if live_writes or tool:
         raise UsageError("--tool and --live-writes choose what --live, --record or --replay calls")
     if mutate and select:
@@ -158,7 +158,7 @@ def run_tests(
             help="run it at your desk, review what changed, and commit that",
         )
     processes = jobs or usable_cores()
-    asked_for = partial(
+    prove_package = partial(
         prove,
         package.directory,
         select=select,
@@ -167,7 +167,7 @@ def run_tests(
         mutating=Mutating(limit, processes) if mutate else None,
         processes=processes,
     )
-    return _prove(printer, asked_for)
+    return _prove(printer, prove_package)
 
 
 def _prove(printer: Printer, prove: Callable[..., Proof]) -> int:
@@ -244,8 +244,8 @@ def _import(printer: Printer, directory: Path, source: Path) -> int:
         printer.error("mcp-jest", f"{source} is not a configuration of mcp-jest: {error}")
         return printer.finish(Outcome.REJECTED)
     target.write_bytes(cases.content)
-    printer.fact(cases=cases.count, left_out=list(cases.left_out))
-    for what in cases.left_out:
+    printer.fact(cases=cases.count, left_out=list(cases.skipped))
+    for what in cases.skipped:
         printer.result(f"skipped: {visible(what)}")
     printer.result(f"{TESTS_FILE}: {format_count(cases.count, 'case')}")
     return printer.finish(Outcome.DONE)

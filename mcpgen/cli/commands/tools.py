@@ -116,14 +116,14 @@ def _describe_listing(
 ) -> str:
     """Describe the cost of the list and, for a generated package, how it meets its budget."""
     cost = sum(map(estimate_tokens, listed))
-    told = f"; listing them costs about {cost:,} tokens"
+    text = f"; listing them costs about {cost:,} tokens"
     if package is None:
-        return told
+        return text
     budget, all_tools = _read_budget(package), sum(map(estimate_tokens, package.read_tools()))
     printer.fact(listing=collect_listing_facts(budget, all_tools, cost, package.search_tools))
     if package.search_tools:
-        return f"{told}; {instead(budget, all_tools, package.search_tools)}"
-    return told if budget is None else f"{told} of a budget of {budget:,}"
+        return f"{text}; {instead(budget, all_tools, package.search_tools)}"
+    return text if budget is None else f"{text} of a budget of {budget:,}"
 
 
 def _read_budget(package: GeneratedPackage) -> int | None:

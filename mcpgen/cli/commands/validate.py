@@ -98,8 +98,8 @@ def validate(
     printer.problems(of_waivers)
     has_failed = any(not scenario.passed for scenario in scenarios)
     has_failed |= any(each.severity is Severity.ERROR for each in of_waivers)
-    asked = () if revision == "all" else (revision,)
-    return _finish(printer, validation, min_score, asked, has_failed=has_failed)
+    required_revisions = () if revision == "all" else (revision,)
+    return _finish(printer, validation, min_score, required_revisions, has_failed=has_failed)
 
 
 def _run(
@@ -142,7 +142,7 @@ def _finish(
     printer: Printer,
     validation: Validation,
     min_score: int,
-    asked: Sequence[str],
+    required_revisions: Sequence[str],
     *,
     has_failed: bool,
 ) -> int:
@@ -171,7 +171,7 @@ def _finish(
     elif undecided:
         count = format_count(len(undecided), "requirement")
         printer.result(f"\n{count} not decided; --verbose lists them")
-    passed = has_passed(validation, min_score, asked) and not has_failed
+    passed = has_passed(validation, min_score, required_revisions) and not has_failed
     return printer.finish(
         Outcome.DONE if passed else Outcome.FINDINGS, "passed" if passed else "failed"
     )

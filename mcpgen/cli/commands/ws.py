@@ -108,8 +108,8 @@ def list_servers(
     from mcpgen.factory.workspace import commands
 
     workspace, rows = commands.list_servers(_request(servers, shard, affected))
-    left_out = [{"server": path, "reason": why} for path, why in workspace.apart.items()]
-    printer.fact(workspace=workspace.root.as_posix(), servers=rows, left_out=left_out)
+    skipped = [{"server": path, "reason": why} for path, why in workspace.apart.items()]
+    printer.fact(workspace=workspace.root.as_posix(), servers=rows, left_out=skipped)
     _print_columns(printer, rows)
     for path, why in workspace.apart.items():
         printer.result(f"skipped: {visible(path)} ({visible(why)})")

@@ -47,7 +47,7 @@ class Printer:
     _threads: Set[Thread] = field(default=frozenset(), init=False)  # of the animation
 
     @property
-    def asks(self) -> bool:
+    def can_ask(self) -> bool:
         """Whether commands may ask questions."""
         return not (self.as_json or self.is_unattended) and sys.stdin.isatty()
 
@@ -169,8 +169,8 @@ class Printer:
         from mcpgen.cli.output.stages import Stages
 
         if not self._animates:
-            is_told = self.is_verbose and not (self.as_json or self.is_quiet)
-            stages = Stages(self._print_stage if is_told else None)
+            is_shown = self.is_verbose and not (self.as_json or self.is_quiet)
+            stages = Stages(self._print_stage if is_shown else None)
             with stages.run():
                 yield stages
             return

@@ -46,8 +46,8 @@ def show_server(printer: Printer, status: ServerStatus, now: datetime) -> None:
     else:
         for name, proof in proofs:
             age = describe_age(proof.time, now)
-            told = f"{name}: {proof.state.value}: {_summarize(proof)}"
-            printer.result(f"{told} ({age})" if age else told)
+            line = f"{name}: {proof.state.value}: {_summarize(proof)}"
+            printer.result(f"{line} ({age})" if age else line)
     for need in status.needs:
         printer.result(f"{need.kind.value}: {visible(need.message)}")
         printer.result(f"  run `{visible(need.command)}`")

@@ -18,7 +18,7 @@ _EQUAL_TEXT = re.compile(r"""content\[0\]\.text\s*={2,3}\s*(['"])(?P<text>.*)\1\
 _PART_OF_TEXT = re.compile(
     r"""content\[0\]\.text\.(?:includes|contains)\((['"])(?P<text>.*)\1\)\Z"""
 )
-_SAYS_NOTHING = re.compile(r"exists|(?:content && )?content\.length > 0")
+_TRIVIAL = re.compile(r"exists|(?:content && )?content\.length > 0")
 
 
 class NoConfigurationError(Exception):
@@ -30,7 +30,7 @@ class ImportedCases(Struct, frozen=True):
 
     content: bytes
     count: int
-    left_out: tuple[str, ...]
+    skipped: tuple[str, ...]
 
 
 def convert_mcp_jest(content: bytes) -> ImportedCases:
@@ -46,19 +46,19 @@ def convert_mcp_jest(content: bytes) -> ImportedCases:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise NoConfigurationError(f"it has no `tests` for mcp-jest ({error})") from None
     named: dict[str, Any] = {name: {} for name in tools} if isinstance(tools, list) else tools
-    left_out: list[str] = []
-    cases = [_case(name, entry, left_out) for name, entry in named.items()]
+    skipped: list[str] = []
+    cases = [_case(name, entry, skipped) for name, entry in named.items()]
     for kind in ("resources", "prompts"):
-        left_out += [f"{kind}: `{name}` is not a tool" for name in tests.get(kind, ())]
+        skipped += [f"{kind}: `{name}` is not a tool" for name in tests.get(kind, ())]
     text = yaml.safe_dump({"version": 1, "cases": cases}, sort_keys=False, allow_unicode=True)
-    return ImportedCases(text.encode(), len(cases), tuple(left_out))
+    return ImportedCases(text.encode(), len(cases), tuple(skipped))
 
 
-def _case(name: str, entry: dict[str, Any], left_out: list[str]) -> dict[str, Any]:
+def _case(name: str, entry: dict[str, Any], skipped: list[str]) -> dict[str, Any]:
     expect: dict[str, Any] = {"is_error": bool(entry.get("shouldThrow", False))}
-    left_out += _carry_over(name, str(entry.get("expect") or ""), expect)
+    skipped += _carry_over(name, str(entry.get("expect") or ""), expect)
     if entry.get("snapshot"):
-        left_out.append(f"`{name}`: its snapshot")
+        skipped.append(f"`{name}`: its snapshot")
     # "search:no-query" is the case `no-query` of the tool `search`.
     call = {"tool": name.partition(":")[0], "arguments": entry.get("args", {})}
     return {"id": name, "call": call, "expect": expect}
@@ -68,5 +68,5 @@ def _carry_over(name: str, expected: str, expect: dict[str, Any]) -> Iterator[st
     found = _EQUAL_TEXT.match(expected) or _PART_OF_TEXT.match(expected)
     if found:
         expect["text"] = {"contains": [found["text"]]}
-    elif expected and not _SAYS_NOTHING.fullmatch(expected):
+    elif expected and not _TRIVIAL.fullmatch(expected):
         yield f"`{name}`: `{expected}`"

@@ -78,7 +78,7 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(
 def test_a_terminal_confirms(
     answer: bool, is_written: bool, cursor: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Printer, "asks", property(lambda _: True))
+    monkeypatch.setattr(Printer, "can_ask", property(lambda _: True))
     monkeypatch.setattr(questions, "confirm_write", lambda: answer)
     assert run(["add", "--client", "cursor", "--name", "x", "--", "run"]) == 0
     assert ('"run"' in cursor.read_text()) is is_written
