@@ -20,7 +20,7 @@ WORDS: Final = {
     State.UNKNOWN: "unknown",
 }
 NO_DATE: Final = "no date"
-NOTHING: Final = "\N{EN DASH}"
+NO_VALUE: Final = "\N{EN DASH}"
 """Placeholder where there can be no value."""
 
 _UNITS: Final = ((365 * 86_400, "y"), (30 * 86_400, "mo"), (86_400, "d"), (3600, "h"), (60, "min"))
@@ -80,26 +80,26 @@ def format_state(state: State, word: str = "") -> Html:
     )
 
 
-def format_age(time: str, around: PageContext) -> Html:
+def format_age(time: str, context: PageContext) -> Html:
     """Return an age, with the exact time as its title."""
-    shown = around.format_age(time)
+    shown = context.format_age(time)
     if shown == NO_DATE:
         return Html(f'<span class="age">{NO_DATE}</span>')
     return Html(f'<time class="age" datetime="{text(time)}" title="{text(time)}">{shown}</time>')
 
 
-def format_proof_age(proof: Proof, around: PageContext) -> Html:
+def format_proof_age(proof: Proof, context: PageContext) -> Html:
     """Return the age of the evidence of a proof, or that there is none."""
     if proof.evidence:
-        return format_age(proof.time, around)
+        return format_age(proof.time, context)
     return Html('<span class="age">no evidence</span>')
 
 
-def link_evidence(content: Html, status: ServerStatus, proof: Proof, around: PageContext) -> Html:
+def link_evidence(content: Html, status: ServerStatus, proof: Proof, context: PageContext) -> Html:
     """Return content that leads to the evidence of a proof, if there is any."""
     if not proof.evidence:
         return content
-    href = text(around.link(status.server, proof.evidence))
+    href = text(context.link(status.server, proof.evidence))
     return Html(f'<a href="{href}" title="{text(proof.summary)}">{content}</a>')
 
 
@@ -111,13 +111,13 @@ def find_proof(status: ServerStatus, name: StageName) -> Proof:
 
 def format_track(status: ServerStatus) -> Html:
     """Return all stages of a server as a row of signs, with their words as its name."""
-    told = ", ".join(f"{it.name.value} {WORDS[it.proof.state]}" for it in status.stages)
+    label = ", ".join(f"{it.name.value} {WORDS[it.proof.state]}" for it in status.stages)
     signs = "".join(
         f'<span class="{it.proof.state.value}" title="{it.name.value}: {WORDS[it.proof.state]}">'
         f"{make_icon(it.proof.state.value)}</span>"
         for it in status.stages
     )
-    return Html(f'<span class="track" role="img" aria-label="{text(told)}">{signs}</span>')
+    return Html(f'<span class="track" role="img" aria-label="{text(label)}">{signs}</span>')
 
 
 def link_server(status: ServerStatus) -> Html:

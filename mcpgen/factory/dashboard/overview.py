@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from mcpgen.factory.dashboard.cells import (
-    NOTHING,
+    NO_VALUE,
     WORDS,
     PageContext,
     capitalize,
@@ -57,12 +57,12 @@ _TITLES: Final = {
 }
 
 
-def format_figures(fleet: Fleet, around: PageContext) -> Html:
+def format_figures(fleet: Fleet, context: PageContext) -> Html:
     """Return the figures of the fleet."""
     statuses = [it.status for it in fleet.servers]
     stale = [it for it in statuses if it.drift.state in (State.STALE, State.FAILED)]
     unknown = [it for it in statuses if it.drift.state is State.UNKNOWN]
-    expiring = [it for status in statuses for it in status.waivers if _is_expiring(it, around)]
+    expiring = [it for status in statuses for it in status.waivers if _is_expiring(it, context)]
     expired = sum(it.is_expired for status in statuses for it in status.waivers)
     tiles = [
         _tile("Servers", f"{len(statuses):,}"),
@@ -107,18 +107,18 @@ def _find_lowest_score(statuses: Sequence[ServerStatus]) -> Html:
     without = sum(not status.scores for status in statuses)
     note = f"{without:,} without a current score" if without else ""
     if not scores:
-        return _tile("Lowest score", NOTHING, note, "unknown")
+        return _tile("Lowest score", NO_VALUE, note, "unknown")
     value, server, revision = min(scores)
     return _tile(
         "Lowest score", f"{value}", f"{server}, {revision}" + (f"; {note}" if note else "")
     )
 
 
-def _is_expiring(waiver: WaiverState, around: PageContext) -> bool:
-    if waiver.is_expired or around.now is None:
+def _is_expiring(waiver: WaiverState, context: PageContext) -> bool:
+    if waiver.is_expired or context.now is None:
         return False
     try:
-        return date.fromisoformat(waiver.expires) - around.now.date() <= _SOON
+        return date.fromisoformat(waiver.expires) - context.now.date() <= _SOON
     except ValueError:
         return False
 
@@ -128,7 +128,7 @@ def format_stages(fleet: Fleet) -> Html:
     items = []
     for name in StageName:
         counts = Counter(find_proof(it.status, name).state for it in fleet.servers)
-        told = ", ".join(
+        summary = ", ".join(
             f"{counts[state]:,} {WORDS[state]}"
             for state in (State.FAILED, State.STALE, State.UNKNOWN)
             if counts[state]
@@ -137,7 +137,7 @@ def format_stages(fleet: Fleet) -> Html:
         items.append(
             f"<li><h3>{capitalize(name.value)}</h3><p><b>{counts[State.PASSED]:,}</b> passed</p>"
             f"{_format_bar(counts, len(fleet.servers))}"
-            f'<p class="note">{text(told or "all of them")}</p>'
+            f'<p class="note">{text(summary or "all of them")}</p>'
             f'<p class="note">{at or "none"} at this stage</p></li>'
         )
     return Html(f'<ol class="stages" aria-label="Servers by stage">{"".join(items)}</ol>')
@@ -159,7 +159,7 @@ def _format_bar(counts: Counter[State], total: int) -> Html:
     )
 
 
-def format_queue(fleet: Fleet, around: PageContext) -> Html:
+def format_queue(fleet: Fleet, context: PageContext) -> Html:
     """Return the attention queue: a table of lines for each kind, the most urgent kind first."""
     lines: dict[NeedKind, list[tuple[ServerStatus, Need]]] = {}
     for server in fleet.servers:
@@ -167,11 +167,11 @@ def format_queue(fleet: Fleet, around: PageContext) -> Html:
             lines.setdefault(need.kind, []).append((server.status, need))
     if not lines:
         return Html(f'<p class="empty">{make_icon("passed")} Nothing needs attention.</p>')
-    return Html("".join(_format_kinds(lines, around)))
+    return Html("".join(_format_kinds(lines, context)))
 
 
 def _format_kinds(
-    lines: dict[NeedKind, list[tuple[ServerStatus, Need]]], around: PageContext
+    lines: dict[NeedKind, list[tuple[ServerStatus, Need]]], context: PageContext
 ) -> Iterator[str]:
     shown = 0
     for kind in NeedKind:
@@ -181,7 +181,7 @@ def _format_kinds(
         is_open = shown == 0 or shown + len(found) <= _OPEN_LINES
         shown += len(found)
         state = _SIGNS[kind]
-        rows = [_format_need(status, need, around) for status, need in found]
+        rows = [_format_need(status, need, context) for status, need in found]
         yield (
             f'<details class="queue"{" open" if is_open else ""}><summary>'
             f'<span class="state {state.value}">{make_icon(state.value)}'
@@ -212,13 +212,13 @@ def _format_lines(kind: NeedKind, rows: list[str]) -> str:
     )
 
 
-def _format_need(status: ServerStatus, need: Need, around: PageContext) -> str:
+def _format_need(status: ServerStatus, need: Need, context: PageContext) -> str:
     evidence = Html("")
     if need.evidence:
-        href = text(around.link(status.server, need.evidence))
+        href = text(context.link(status.server, need.evidence))
         name = need.evidence.rpartition("/")[2]
         evidence = Html(
-            f'<a href="{href}">{text(name)}</a> {_format_need_age(status, need, around)}'
+            f'<a href="{href}">{text(name)}</a> {_format_need_age(status, need, context)}'
         )
     return (
         f'<tr role="row"><th role="rowheader" scope="row">{link_server(status)}</th>'
@@ -228,7 +228,7 @@ def _format_need(status: ServerStatus, need: Need, around: PageContext) -> str:
     )
 
 
-def _format_need_age(status: ServerStatus, need: Need, around: PageContext) -> Html:
+def _format_need_age(status: ServerStatus, need: Need, context: PageContext) -> Html:
     proofs: list[Proof] = [*(stage.proof for stage in status.stages), status.drift]
     found = (proof.time for proof in proofs if proof.evidence == need.evidence and proof.time)
-    return format_age(next(found, ""), around)
+    return format_age(next(found, ""), context)

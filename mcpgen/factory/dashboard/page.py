@@ -45,11 +45,11 @@ def make_page(fleet: Fleet, base: str) -> str:
     or ends with "/". The policy of the page permits its own script and style sheet by their
     hashes, and no request. Every text is escaped.
     """
-    around = PageContext(base, parse_time(fleet.now))
+    context = PageContext(base, parse_time(fleet.now))
     script, style = _read_assets()
     policy = make_page_policy(script, style)
     title = text(fleet.title)
-    made = text(format_moment(around.now))
+    made = text(format_moment(context.now))
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -74,20 +74,20 @@ then.</p>
 <a href="#servers">Servers</a> <a href="#clients">Clients</a> <a href="#coverage">Coverage</a></nav>
 <main id="main" tabindex="-1">
 <div id="overview">
-<section aria-label="Figures">{format_figures(fleet, around)}{format_stages(fleet)}</section>
+<section aria-label="Figures">{format_figures(fleet, context)}{format_stages(fleet)}</section>
 <section id="attention" aria-labelledby="h-attention"><h2 id="h-attention">Attention</h2>
 <p class="lead">The most urgent first. Commands are to be run in the folder
 <code>{text(fleet.root)}</code>.</p>
-{format_queue(fleet, around)}</section>
+{format_queue(fleet, context)}</section>
 <section id="servers" aria-labelledby="h-servers"><h2 id="h-servers">Servers</h2>
-<div id="filters"></div>{format_fleet(fleet, around)}</section>
+<div id="filters"></div>{format_fleet(fleet, context)}</section>
 <section id="clients" aria-labelledby="h-clients"><h2 id="h-clients">Clients</h2>
 <p class="lead">What each client does with the tools of each server, by its documented limits.</p>
-{format_matrix(fleet, around)}</section>
+{format_matrix(fleet, context)}</section>
 <section id="coverage" aria-labelledby="h-coverage"><h2 id="h-coverage">Coverage of operations</h2>
 <p class="lead">Operations of the documents that have a tool. <em>Excluded</em> is a decision in the
 manifest; <em>unmapped</em> operations could not be served.</p>
-{format_coverage(fleet, around)}</section>
+{format_coverage(fleet, context)}</section>
 <noscript><p class="lead">The pages of servers, sorting and search need JavaScript.
 <code>mcpgen dashboard --json</code> prints the same data.</p></noscript>
 </div>

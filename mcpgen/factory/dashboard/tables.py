@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mcpgen.factory.dashboard.cells import (
-    NOTHING,
+    NO_VALUE,
     WORDS,
     PageContext,
     capitalize,
@@ -52,7 +52,7 @@ _EFFECTS: Final = {
 _MOST_REASONS: Final = 3
 
 
-def format_fleet(fleet: Fleet, around: PageContext) -> Html:
+def format_fleet(fleet: Fleet, context: PageContext) -> Html:
     """Return the table of all servers."""
     revisions = sorted({it for server in fleet.servers for it in server.status.scores})
     plain = ("server", "version", "stages", "source", "tools", "tokens")
@@ -67,7 +67,7 @@ def format_fleet(fleet: Fleet, around: PageContext) -> Html:
     tail = "".join(_format_head(name, 2 if revisions else 1) for name in after)
     second = "".join(_format_head(it[2:], 1, "score", it) for it in revisions)
     second = f'<tr role="row">{second}{_format_head("age", 1, "score age")}</tr>' if second else ""
-    rows = "".join(_format_server(it, revisions, around) for it in fleet.servers)
+    rows = "".join(_format_server(it, revisions, context) for it in fleet.servers)
     return Html(
         '<div class="scroll"><table role="table" class="stacked fleet" id="fleet">'
         '<caption class="hidden">Servers</caption>'
@@ -84,12 +84,12 @@ def _format_head(name: str, rows: int = 1, kind: str = "", title: str = "") -> s
     kinds = " ".join(filter(None, (kind, "number" if name in _NUMBERS else "")))
     span = f' rowspan="{rows}"' if rows > 1 else ""
     about = f' title="{text(title)}"' if title else ""
-    said = f' class="{kinds}"' if kinds else ""
+    attribute = f' class="{kinds}"' if kinds else ""
     shown = text(capitalize(name))
-    return f'<th role="columnheader" scope="col" data-sort{span}{said}{about}>{shown}</th>'
+    return f'<th role="columnheader" scope="col" data-sort{span}{attribute}{about}>{shown}</th>'
 
 
-def _format_server(server: ServerDetails, revisions: Sequence[str], around: PageContext) -> str:
+def _format_server(server: ServerDetails, revisions: Sequence[str], context: PageContext) -> str:
     status = server.status
     tested = find_proof(status, StageName.TESTED)
     linted = find_proof(status, StageName.LINTED)
@@ -102,16 +102,16 @@ def _format_server(server: ServerDetails, revisions: Sequence[str], around: Page
     )
     cells = (
         head,
-        _cell("version", _format_version(status, around), status.version),
+        _cell("version", _format_version(status, context), status.version),
         _cell("stages", _format_stage(status), f"{len(_list_passed(status))}.{worst}"),
-        _format_source(status, around),
-        _number_cell("tools", status.tools, generated, status, around),
-        _number_cell("tokens", status.tokens, generated, status, around),
-        *_format_scores(status, revisions, around),
-        _proof_cell("tests", tested, status, around, _shorten(tested), _describe_kills(status)),
-        _proof_cell("lint", linted, status, around, _shorten(linted), _describe_clients(status)),
-        _format_publication(status, around),
-        _cell("owner", _format_owners(status, around), " ".join(status.owners)),
+        _format_source(status, context),
+        _number_cell("tools", status.tools, generated, status, context),
+        _number_cell("tokens", status.tokens, generated, status, context),
+        *_format_scores(status, revisions, context),
+        _proof_cell("tests", tested, status, context, _shorten(tested), _describe_kills(status)),
+        _proof_cell("lint", linted, status, context, _shorten(linted), _describe_clients(status)),
+        _format_publication(status, context),
+        _cell("owner", _format_owners(status, context), " ".join(status.owners)),
     )
     kinds = " ".join(dict.fromkeys(need.kind.name.lower() for need in status.needs))
     return (
@@ -125,32 +125,32 @@ def _list_passed(status: ServerStatus) -> list[StageName]:
 
 
 def _cell(name: str, content: str, sort: str = "", kind: str = "") -> str:
-    said = f' class="{kind}"' if kind else ""
+    attribute = f' class="{kind}"' if kind else ""
     head = text(capitalize(name))
-    return f'<td role="cell"{said} data-head="{head}" data-sort="{text(sort)}">{content}</td>'
+    return f'<td role="cell"{attribute} data-head="{head}" data-sort="{text(sort)}">{content}</td>'
 
 
 def _proof_cell(
     name: str,
     proof: Proof,
     status: ServerStatus,
-    around: PageContext,
+    context: PageContext,
     word: str = "",
     note: str = "",
 ) -> str:
     """Return the cell of a proof: its state, a note, its age, and a link to its evidence."""
-    shown = link_evidence(format_state(proof.state, word), status, proof, around)
+    shown = link_evidence(format_state(proof.state, word), status, proof, context)
     after = f" · {text(note)}" if note and proof.state is State.PASSED else ""
-    age = format_proof_age(proof, around)
+    age = format_proof_age(proof, context)
     sort = f"{_ORDER[proof.state]}{proof.summary}"
     return _cell(name, f'{shown}<span class="note">{age}{after}</span>', sort)
 
 
-def _format_source(status: ServerStatus, around: PageContext) -> str:
+def _format_source(status: ServerStatus, context: PageContext) -> str:
     drift = status.drift
     if drift.state is State.PASSED and not drift.evidence:  # a server without a document
-        return _cell("source", f'{NOTHING}<span class="note">{text(drift.summary)}</span>')
-    return _proof_cell("source", drift, status, around, _DRIFTS[drift.state])
+        return _cell("source", f'{NO_VALUE}<span class="note">{text(drift.summary)}</span>')
+    return _proof_cell("source", drift, status, context, _DRIFTS[drift.state])
 
 
 def _shorten(proof: Proof) -> str:
@@ -179,11 +179,11 @@ def _rank_effect(effect: str) -> int:
     return [*EFFECTS].index(effect) if effect in EFFECTS else len(EFFECTS)
 
 
-def _format_version(status: ServerStatus, around: PageContext) -> str:
+def _format_version(status: ServerStatus, context: PageContext) -> str:
     if not status.version:
         return str(format_state(State.UNKNOWN))
     declared = find_proof(status, StageName.DECLARED)
-    return str(link_evidence(text(status.version), status, declared, around))
+    return str(link_evidence(text(status.version), status, declared, context))
 
 
 def _format_stage(status: ServerStatus) -> str:
@@ -192,33 +192,33 @@ def _format_stage(status: ServerStatus) -> str:
 
 
 def _number_cell(
-    name: str, value: int | None, proof: Proof, status: ServerStatus, around: PageContext
+    name: str, value: int | None, proof: Proof, status: ServerStatus, context: PageContext
 ) -> str:
     if value is None:
         return _cell(name, str(format_state(State.UNKNOWN)), "-1", "number")
-    shown = link_evidence(Html(f"{value:,}"), status, proof, around)
+    shown = link_evidence(Html(f"{value:,}"), status, proof, context)
     return _cell(name, f"{shown}", str(value), "number")
 
 
 def _format_scores(
-    status: ServerStatus, revisions: Sequence[str], around: PageContext
+    status: ServerStatus, revisions: Sequence[str], context: PageContext
 ) -> Iterator[str]:
     proof = find_proof(status, StageName.CONFORMANT)
     for revision in revisions:
         score = status.scores.get(revision)
         if score is None:
             state = proof.state if proof.state in (State.STALE, State.FAILED) else State.UNKNOWN
-            shown = link_evidence(_format_sign(state), status, proof, around)
+            shown = link_evidence(_format_sign(state), status, proof, context)
             yield _cell(revision, str(shown), "-1", "number score")
         else:
             yield _cell(
                 revision,
-                _format_score(score, status, proof, around),
+                _format_score(score, status, proof, context),
                 str(score.score),
                 "number score",
             )
     if revisions:
-        age = format_age(proof.time, around) if proof.evidence else NOTHING
+        age = format_age(proof.time, context) if proof.evidence else NO_VALUE
         yield _cell("age", f'<span class="note">{age}</span>', proof.time, "score age")
 
 
@@ -230,7 +230,7 @@ def _format_sign(state: State) -> Html:
     )
 
 
-def _format_score(score: Score, status: ServerStatus, proof: Proof, around: PageContext) -> str:
+def _format_score(score: Score, status: ServerStatus, proof: Proof, context: PageContext) -> str:
     has_passed = score.verdict == "PASS"
     state = State.PASSED if has_passed and score.is_reliable else State.STALE
     state = state if has_passed else State.FAILED
@@ -240,17 +240,17 @@ def _format_score(score: Score, status: ServerStatus, proof: Proof, around: Page
         f'<span class="state {state.value}">{sign}<span>{number}</span>'
         f'<span class="hidden">{text(score.verdict)}</span></span>'
     )
-    linked = link_evidence(shown, status, proof, around)
+    linked = link_evidence(shown, status, proof, context)
     return f'{linked}<span class="note">{int(100 * score.coverage)} %</span>'
 
 
-def _format_publication(status: ServerStatus, around: PageContext) -> str:
+def _format_publication(status: ServerStatus, context: PageContext) -> str:
     proof = find_proof(status, StageName.PUBLISHED)
     word = status.published or WORDS[proof.state]
     is_skewed = bool(status.published and status.version and status.published != status.version)
     note = f"local {status.version}" if is_skewed else ""
-    shown = link_evidence(format_state(proof.state, word), status, proof, around)
-    age = format_proof_age(proof, around)
+    shown = link_evidence(format_state(proof.state, word), status, proof, context)
+    age = format_proof_age(proof, context)
     after = f" · {text(note)}" if note else ""
     return _cell(
         "published",
@@ -259,15 +259,15 @@ def _format_publication(status: ServerStatus, around: PageContext) -> str:
     )
 
 
-def _format_owners(status: ServerStatus, around: PageContext) -> str:
+def _format_owners(status: ServerStatus, context: PageContext) -> str:
     if not status.owners:
         return '<span class="note">nobody</span>'
-    href = text(around.link_root(WORKSPACE_FILE))
+    href = text(context.link_root(WORKSPACE_FILE))
     names = text(", ".join(status.owners)).replace("/", "/<wbr>")
     return f'<a href="{href}" title="{WORKSPACE_FILE}">{names}</a>'
 
 
-def format_matrix(fleet: Fleet, around: PageContext) -> Html:
+def format_matrix(fleet: Fleet, context: PageContext) -> Html:
     """Return what each client does with the tools of each server."""
     checked = {client for server in fleet.servers for client in server.status.clients}
     clients = [it for it in fleet.clients if it in checked] + sorted(checked - {*fleet.clients})
@@ -280,8 +280,8 @@ def format_matrix(fleet: Fleet, around: PageContext) -> Html:
     )
     rows = "".join(
         f'<tr><th scope="row">{link_server(server.status)}</th>'
-        f"{''.join(_format_effect(server.status, it, around) for it in clients)}"
-        f"<td>{_format_lint_age(server.status, around)}</td></tr>"
+        f"{''.join(_format_effect(server.status, it, context) for it in clients)}"
+        f"<td>{_format_lint_age(server.status, context)}</td></tr>"
         for server in fleet.servers
     )
     legend = "".join(
@@ -299,7 +299,7 @@ def format_matrix(fleet: Fleet, around: PageContext) -> Html:
 _NONE: Final = (State.UNKNOWN, "unknown", "unknown")
 
 
-def _format_effect(status: ServerStatus, client: str, around: PageContext) -> str:
+def _format_effect(status: ServerStatus, client: str, context: PageContext) -> str:
     cell: ClientCell | None = status.clients.get(client)
     unlisted = (State.FAILED, "failed", cell.effect if cell else "")
     state, sign, word = _EFFECTS.get(cell.effect, unlisted) if cell else _NONE
@@ -310,20 +310,20 @@ def _format_effect(status: ServerStatus, client: str, around: PageContext) -> st
     proof = find_proof(status, StageName.LINTED)
     if not proof.evidence:
         return f'<td class="{state.value}"><span role="img" {name}>{icon}</span></td>'
-    href = text(around.link(status.server, proof.evidence))
+    href = text(context.link(status.server, proof.evidence))
     return f'<td class="{state.value}"><a href="{href}" {name}>{icon}</a></td>'
 
 
-def _format_lint_age(status: ServerStatus, around: PageContext) -> Html:
+def _format_lint_age(status: ServerStatus, context: PageContext) -> Html:
     proof = find_proof(status, StageName.LINTED)
-    return format_proof_age(proof, around)
+    return format_proof_age(proof, context)
 
 
-def format_coverage(fleet: Fleet, around: PageContext) -> Html:
+def format_coverage(fleet: Fleet, context: PageContext) -> Html:
     """Return how many operations of each server have a tool, and why the others have none."""
     names = ("server", *_COUNTED, "share", "why", "age")
     heads = "".join(_format_head(it) for it in names)
-    rows = "".join(_format_coverage_row(it, around) for it in fleet.servers)
+    rows = "".join(_format_coverage_row(it, context) for it in fleet.servers)
     return Html(
         '<div class="scroll"><table role="table" class="stacked coverage">'
         '<caption class="hidden">Coverage of operations</caption>'
@@ -332,7 +332,7 @@ def format_coverage(fleet: Fleet, around: PageContext) -> Html:
     )
 
 
-def _format_coverage_row(server: ServerDetails, around: PageContext) -> str:
+def _format_coverage_row(server: ServerDetails, context: PageContext) -> str:
     status, total = server.status, len(server.operations)
     proof = find_proof(status, StageName.GENERATED)
     served = sum(bool(it.tool) for it in server.operations)
@@ -341,7 +341,7 @@ def _format_coverage_row(server: ServerDetails, around: PageContext) -> str:
     why = [f"{text(reason)} ({number:,})" for reason, number in reasons.most_common(_MOST_REASONS)]
     more = len(reasons) - _MOST_REASONS
     why += [f"{more:,} more reasons"] if more > 0 else []
-    href = text(around.link(status.server, LOCK_FILE))
+    href = text(context.link(status.server, LOCK_FILE))
     numbers = zip(_COUNTED, (total, served, excluded, total - served - excluded), strict=True)
     width = f"{100 * served / total:.2f}" if total else "0"
     bar = (
@@ -349,16 +349,16 @@ def _format_coverage_row(server: ServerDetails, around: PageContext) -> str:
         ' preserveAspectRatio="none" aria-hidden="true">'
         f'<rect class="served" width="{width}" height="4"/></svg>'
         if total
-        else NOTHING
+        else NO_VALUE
     )
     cells = "".join(
-        _cell(name, f'<a href="{href}">{value:,}</a>' if total else NOTHING, str(value), "number")
+        _cell(name, f'<a href="{href}">{value:,}</a>' if total else NO_VALUE, str(value), "number")
         for name, value in numbers
     )
     return (
         f'<tr role="row"><th role="rowheader" scope="row" data-sort="{text(status.server)}">'
         f"{link_server(status)}</th>{cells}"
         f"{_cell('share', bar, width if total else '-1', 'share')}"
-        f"{_cell('why', '; '.join(why) or NOTHING, '', 'long')}"
-        f"{_cell('age', str(format_age(proof.time, around)), proof.time)}</tr>"
+        f"{_cell('why', '; '.join(why) or NO_VALUE, '', 'long')}"
+        f"{_cell('age', str(format_age(proof.time, context)), proof.time)}</tr>"
     )
