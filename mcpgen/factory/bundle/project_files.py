@@ -75,8 +75,8 @@ def _walk(folder: Path) -> Iterator[Path]:
     """Yield the files below a folder and the links; without hidden and compiled ones."""
     for path in folder.rglob("*"):
         parts = path.relative_to(folder).parts
-        is_left_out = any(part.startswith(".") or part == "__pycache__" for part in parts)
-        if not is_left_out and path.suffix != ".pyc" and (path.is_symlink() or path.is_file()):
+        is_skipped = any(part.startswith(".") or part == "__pycache__" for part in parts)
+        if not is_skipped and path.suffix != ".pyc" and (path.is_symlink() or path.is_file()):
             yield path
 
 

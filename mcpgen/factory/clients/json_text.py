@@ -194,10 +194,10 @@ def _write_root(text: str, keys: tuple[str, ...], name: str, entry: JsonValue) -
     value: JsonObject = {name: entry}
     for key in reversed(keys):
         value = {key: value}
-    spelled = json.dumps(value, indent=2, ensure_ascii=False).replace("\n", newline)
+    body = json.dumps(value, indent=2, ensure_ascii=False).replace("\n", newline)
     gap = newline if text and not text.endswith("\n") else ""
     created = tuple(keys[:depth] for depth in range(len(keys) + 1))
-    return Edited(f"{text}{gap}{spelled}{newline}", created=created, gap=gap)
+    return Edited(f"{text}{gap}{body}{newline}", created=created, gap=gap)
 
 
 def _require_object(node: Node, keys: tuple[str, ...]) -> None:
@@ -213,25 +213,25 @@ def _insert(text: str, node: Node, key: str, value: JsonValue) -> str:
     # Behind the last member, and behind comments after it.
     at = len(text[:close].rstrip(_SPACE))
     trivia = text[(last.comma or last.node.end) if last else node.start + 1 : at]
-    own_lines = _stands_on_own_line(text, node) or "//" in trivia
+    own_lines = _has_own_lines(text, node) or "//" in trivia
     newline, outer = find_newline(text), _read_indent(text, node.start)
     step = _find_indent_step(text)
     indent = _read_indent(text, last.start) if last and own_lines else outer + step
-    spelled = _spell_member(key, value, indent, step, newline) if own_lines else _spell(key, value)
+    member = _spell_member(key, value, indent, step, newline) if own_lines else _spell(key, value)
     before = f"{newline}{indent}" if own_lines else " " if last else ""
     if last is None:
         inner = text[node.start + 1 : close]
         after = f"{newline}{outer}" if own_lines and "\n" not in text[at:close] else ""
         if not inner.strip():
-            return f"{text[: node.start + 1]}{before}{spelled}{after or inner}{text[close:]}"
-        return f"{text[:at]}{before}{spelled}{after}{text[at:]}"
+            return f"{text[: node.start + 1]}{before}{member}{after or inner}{text[close:]}"
+        return f"{text[:at]}{before}{member}{after}{text[at:]}"
     if last.comma:
-        return f"{text[:at]}{before}{spelled},{text[at:]}"
+        return f"{text[:at]}{before}{member},{text[at:]}"
     end = last.node.end
-    return f"{text[:end]},{text[end:at]}{before}{spelled}{text[at:]}"
+    return f"{text[:end]},{text[end:at]}{before}{member}{text[at:]}"
 
 
-def _stands_on_own_line(text: str, node: Node) -> bool:
+def _has_own_lines(text: str, node: Node) -> bool:
     """Return whether the members of an object are, or should be, on lines of their own."""
     if node.members:
         start = node.members[-1].start
@@ -255,9 +255,9 @@ def _spell(key: str, value: JsonValue) -> str:
 
 
 def _spell_member(key: str, value: JsonValue, indent: str, step: str, newline: str) -> str:
-    spelled = json.dumps(value, indent=step, ensure_ascii=False)
-    spelled = spelled.replace("\n", f"{newline}{indent}")
-    return f"{json.dumps(key, ensure_ascii=False)}: {spelled}" if key else spelled
+    member = json.dumps(value, indent=step, ensure_ascii=False)
+    member = member.replace("\n", f"{newline}{indent}")
+    return f"{json.dumps(key, ensure_ascii=False)}: {member}" if key else member
 
 
 def remove_from_json(text: str, keys: tuple[str, ...], name: str, traces: Traces) -> str:

@@ -41,24 +41,26 @@ def find_servers(
         EntryError: the words or options contradict each other, or no name can be found.
         NoPackageError: a folder contains no generated package.
     """
-    given = [*words] or ["."]
-    if all(Path(word).is_dir() for word in given):
-        if name and len(given) > 1:
+    arguments = [*words] or ["."]
+    if all(Path(word).is_dir() for word in arguments):
+        if name and len(arguments) > 1:
             raise EntryError("--name needs a single server")
         if headers:
             raise EntryError("--header needs a URL", "a command gets credentials with --env")
-        return [_describe_package(find_package(Path(word)), name, env) for word in given]
-    if given[0].startswith(("http://", "https://")):
-        if len(given) > 1:
-            raise EntryError(f"unexpected argument `{given[1]}` after the URL")
+        return [_describe_package(find_package(Path(word)), name, env) for word in arguments]
+    if arguments[0].startswith(("http://", "https://")):
+        if len(arguments) > 1:
+            raise EntryError(f"unexpected argument `{arguments[1]}` after the URL")
         if env:
             raise EntryError("--env needs a command", "a URL gets credentials with --header")
-        found = name or _name_url(given[0])
+        found = name or _name_url(arguments[0])
         check_name(found)
-        return [InstalledServer(name=found, url=given[0], headers=parse_headers(headers, found))]
+        return [
+            InstalledServer(name=found, url=arguments[0], headers=parse_headers(headers, found))
+        ]
     if headers:
         raise EntryError("--header needs a URL", "a command gets credentials with --env")
-    command = _split_command(given)
+    command = _split_command(arguments)
     found = name or _name_command(command)
     check_name(found)
     values = parse_env(env, frozenset())

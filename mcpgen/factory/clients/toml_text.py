@@ -85,9 +85,9 @@ def remove_from_toml(text: str, keys: tuple[str, ...], name: str, inserted: str)
         ConfigSyntaxError: the text is malformed.
         UneditableError: there is no such table with a header of its own.
     """
-    wanted = read_toml(text)
+    expected = read_toml(text)
     path = (*keys, name)
-    outer = find_value(wanted, keys)
+    outer = find_value(expected, keys)
     if not isinstance(outer, dict) or name not in outer:
         raise UneditableError(f"there is no `{'.'.join(path)}`")
     headers = [*_find_headers(text)]
@@ -100,10 +100,10 @@ def remove_from_toml(text: str, keys: tuple[str, ...], name: str, inserted: str)
                 start = len(text[:start].removesuffix("\n").removesuffix("\r"))
             text = text[:start] + text[last:]
     del outer[name]
-    _drop_empty(wanted, keys)
+    _drop_empty(expected, keys)
     after = read_toml(text)
     _drop_empty(after, keys)
-    if after != wanted:
+    if after != expected:
         raise UneditableError(f"`{'.'.join(path)}` is not a table of its own")
     return text
 

@@ -128,8 +128,8 @@ def remove_from_yaml(text: str, key: str, name: str, traces: Traces, *, in_list:
         ConfigSyntaxError: the text is malformed.
         UneditableError: there is no such entry, or it is written in an unusual way.
     """
-    wanted = read_yaml(text)
-    outer = find_value(wanted, (key,))
+    expected = read_yaml(text)
+    outer = find_value(expected, (key,))
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     missing = UneditableError(f"there is no `{key}.{name}`")
     if not isinstance(root, yaml.MappingNode):
@@ -153,8 +153,8 @@ def remove_from_yaml(text: str, key: str, name: str, traces: Traces, *, in_list:
     left = read_yaml(after)
     if not outer:  # an empty block is null, or is gone with its key
         left.pop(key, None)
-        wanted.pop(key)
-    if left != wanted:
+        expected.pop(key)
+    if left != expected:
         raise UneditableError(f"`{key}.{name}` is written so that it cannot be removed alone")
     return after
 

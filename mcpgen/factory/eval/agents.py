@@ -62,13 +62,13 @@ class ScriptedAgent:
         results: dict[str, JsonValue] = {}
         for call in assignment.task.calls:
             try:
-                wanted = resolve(call.arguments, results)
+                arguments = resolve(call.arguments, results)
                 others = resolve(call.sends, results)
             except UnresolvedError as error:
                 raise AgentError(f"cannot call `{call.tool}`: {error}") from None
-            told = await call_tool(call.tool, _merge(others, wanted))
+            result = await call_tool(call.tool, _merge(others, arguments))
             if call.id:
-                results[call.id] = told.get("result", {}).get("structuredContent")
+                results[call.id] = result.get("result", {}).get("structuredContent")
         return ""
 
 

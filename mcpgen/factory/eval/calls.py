@@ -69,20 +69,22 @@ class _Search:
         """Return the results if the calls after those in `taken` are found."""
         if len(taken) == len(self._task.calls):
             return results
-        wanted = self._task.calls[len(taken)]
+        expected = self._task.calls[len(taken)]
         is_ordered = self._task.order == "given"
         start = taken[-1] + 1 if taken and is_ordered else 0
         candidates = [number for number in range(start, len(self._made)) if number not in taken]
         if len(taken) > self._best_length:
             self._best_length = len(taken)
-            self._best = Matching(results, self._explain(wanted, candidates, results, bool(taken)))
+            self._best = Matching(
+                results, self._explain(expected, candidates, results, bool(taken))
+            )
         for number in candidates:
             self._steps += 1
             if self._steps > _MAX_STEPS:
                 return None
             call = self._made[number]
-            if bool(call.error) is wanted.fails and is_expected(call, wanted, results):
-                more = {**results, wanted.id: call.structured} if wanted.id else results
+            if bool(call.error) is expected.fails and is_expected(call, expected, results):
+                more = {**results, expected.id: call.structured} if expected.id else results
                 found = self._extend((*taken, number), more)
                 if found is not None:
                     return found
@@ -90,45 +92,46 @@ class _Search:
 
     def _explain(
         self,
-        wanted: ExpectedCall,
+        expected: ExpectedCall,
         candidates: Sequence[int],
         results: Mapping[str, JsonValue],
         has_earlier: bool,
     ) -> str:
         """Explain why no candidate is the wanted call."""
         calls = [self._made[number] for number in candidates]
-        of_tool = [call for call in calls if call.tool == wanted.tool]
+        of_tool = [call for call in calls if call.tool == expected.tool]
         after = " after the call before it" if has_earlier and self._task.order == "given" else ""
         if not of_tool:
             others = sorted({call.tool for call in calls})
             instead = f"; called instead: {', '.join(others)}" if others else ""
-            return f"`{wanted.tool}` was not called{after}{instead}"
+            return f"`{expected.tool}` was not called{after}{instead}"
         try:
-            arguments = resolve(wanted.arguments, results)
+            arguments = resolve(expected.arguments, results)
         except UnresolvedError as error:
-            return f"`{wanted.tool}` cannot be compared: {error}"
-        fitting = [call for call in of_tool if is_expected(call, wanted, results)]
-        if fitting and wanted.fails:
-            return f"`{wanted.tool}` succeeded, but must fail"
+            return f"`{expected.tool}` cannot be compared: {error}"
+        fitting = [call for call in of_tool if is_expected(call, expected, results)]
+        if fitting and expected.fails:
+            return f"`{expected.tool}` succeeded, but must fail"
         if fitting:
-            return f"`{wanted.tool}` failed: {shorten(fitting[-1].error)}"
+            return f"`{expected.tool}` failed: {shorten(fitting[-1].error)}"
         shown = f"expected {format_json(arguments)}" if arguments else "which violates `schema`"
         return (
-            f"`{wanted.tool}` was called{after} with {format_json(of_tool[-1].arguments)}, {shown}"
+            f"`{expected.tool}` was called{after} with {format_json(of_tool[-1].arguments)}, "
+            f"{shown}"
         )
 
 
-def is_expected(call: MadeCall, wanted: ExpectedCall, results: Mapping[str, JsonValue]) -> bool:
+def is_expected(call: MadeCall, expected: ExpectedCall, results: Mapping[str, JsonValue]) -> bool:
     """Return whether a call is of the wanted tool and has the wanted arguments."""
-    if call.tool != wanted.tool:
+    if call.tool != expected.tool:
         return False
     try:
-        arguments = resolve(wanted.arguments, results)
+        arguments = resolve(expected.arguments, results)
     except UnresolvedError:
         return False
     if not contains(call.arguments, arguments):
         return False
-    return not wanted.schema or Schemas({}).fits(wanted.schema, call.arguments)
+    return not expected.schema or Schemas({}).fits(expected.schema, call.arguments)
 
 
 def find_forbidden(task: EvalTask, made: Sequence[MadeCall]) -> Iterator[str]:
@@ -140,13 +143,13 @@ def find_forbidden(task: EvalTask, made: Sequence[MadeCall]) -> Iterator[str]:
                 break
 
 
-def contains(found: JsonValue, wanted: JsonValue) -> bool:
+def contains(found: JsonValue, expected: JsonValue) -> bool:
     """Return whether a value has the wanted members, in objects at any depth outside of lists."""
-    if isinstance(wanted, dict):
+    if isinstance(expected, dict):
         return isinstance(found, dict) and all(
-            name in found and contains(found[name], value) for name, value in wanted.items()
+            name in found and contains(found[name], value) for name, value in expected.items()
         )
-    return is_same(wanted, found)
+    return is_same(expected, found)
 
 
 def list_tools(task: EvalTask) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -165,8 +168,8 @@ def count_errors(made: Sequence[MadeCall]) -> int:
 def summarize_calls(made: Sequence[MadeCall]) -> str:
     """Return the numbers of calls and errors: "3 calls, 1 error"."""
     errors = count_errors(made)
-    told = format_count(len(made), "call")
-    return f"{told}, {format_count(errors, 'error')}" if errors else told
+    text = format_count(len(made), "call")
+    return f"{text}, {format_count(errors, 'error')}" if errors else text
 
 
 def shorten(text: str) -> str:

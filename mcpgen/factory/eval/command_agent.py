@@ -95,8 +95,8 @@ class _Conversation:
             arguments = message.get("arguments", {})
             if not isinstance(arguments, dict):
                 raise self._reject("`arguments` is not an object")
-            told = await call_tool(self._read_text(message, "tool"), arguments)
-            await self._send({"type": "result", "id": message.get("id"), **told})
+            result = await call_tool(self._read_text(message, "tool"), arguments)
+            await self._send({"type": "result", "id": message.get("id"), **result})
 
     async def end(self) -> None:
         """End the agent and its child processes; after an answer, first give it time to exit."""
@@ -160,8 +160,8 @@ class _Conversation:
             return AgentError("the agent closed its output without an answer")
         await asyncio.wait([self._listening], timeout=_EXIT_SECONDS)
         lines = self._stderr.decode(errors="replace").strip().splitlines()
-        said = f": {shorten(lines[-1])}" if lines else ""
-        return AgentError(f"the agent exited with code {code} before its answer{said}")
+        detail = f": {shorten(lines[-1])}" if lines else ""
+        return AgentError(f"the agent exited with code {code} before its answer{detail}")
 
     async def _wait_for_exit(self) -> None:
         with contextlib.suppress(TimeoutError):

@@ -167,29 +167,31 @@ class _Recorder:
         if self._client is None or len(self.made) >= self._max_calls:
             raise TooManyCallsError(f"the agent made more than {self._max_calls} calls")
         sent = self._subject.find_former_name(tool, self._known)
-        named, given = self._unwrap(tool, arguments)
+        named, tool_arguments = self._unwrap(tool, arguments)
         name = self._subject.rename(named)
         try:
             result = await self._client.call_tool(sent, arguments)
         except RpcError as error:
             message = str(error.message)
-            self.made.append(MadeCall(name, given, message))
+            self.made.append(MadeCall(name, tool_arguments, message))
             return {"error": {"code": error.code, "message": message}}
         except (ConnectionLostError, NoAnswerError) as error:
-            self.made.append(MadeCall(name, given, str(error)))
+            self.made.append(MadeCall(name, tool_arguments, str(error)))
             raise ServerFailedError(f"the server failed in a call of `{named}`: {error}") from None
         text = text_of(result) if result.get("isError") else ""
         failure = text or "isError" if result.get("isError") else ""
         tokens = estimate_tokens({"content": result.get("content", [])})
-        self.made.append(MadeCall(name, given, failure, result.get("structuredContent"), tokens))
+        self.made.append(
+            MadeCall(name, tool_arguments, failure, result.get("structuredContent"), tokens)
+        )
         return {"result": result}
 
     def _unwrap(self, tool: str, arguments: JsonObject) -> tuple[str, JsonObject]:
         """Return the tool that a call is about: of `call_tool`, the one that it calls."""
         caller = self._subject.package.contract.get("search", {}).get(_CALL_ROLE)
-        name, given = arguments.get("name"), arguments.get("arguments") or {}
-        if tool == caller and isinstance(name, str) and isinstance(given, dict):
-            return name, given
+        name, tool_arguments = arguments.get("name"), arguments.get("arguments") or {}
+        if tool == caller and isinstance(name, str) and isinstance(tool_arguments, dict):
+            return name, tool_arguments
         return tool, arguments
 
 

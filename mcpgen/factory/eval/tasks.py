@@ -29,9 +29,9 @@ class NoTasksError(Exception):
 
 
 def read_tasks(
-    package: GeneratedPackage, shown_as: str, wanted: Collection[str], problems: Problems
+    package: GeneratedPackage, shown_as: str, task_ids: Collection[str], problems: Problems
 ) -> tuple[EvalTask, ...]:
-    """Read the tasks of a project, or those with the `wanted` ids.
+    """Read the tasks of a project, or those with `task_ids`.
 
     Raises:
         NoTasksError: there is no such task.
@@ -46,12 +46,12 @@ def read_tasks(
     _check_state(located, package)
     if problems.has_errors:
         raise RejectedError
-    for name in wanted:
+    for name in task_ids:
         if not any(task.id == name for task in located.tasks):
             names = [task.id for task in located.tasks]
             hint = did_you_mean(name, names, f"the tasks are {', '.join(names) or 'none'}")
             raise NoTasksError(f"unknown task `{name}`", hint)
-    chosen = tuple(task for task in located.tasks if not wanted or task.id in wanted)
+    chosen = tuple(task for task in located.tasks if not task_ids or task.id in task_ids)
     if not chosen:
         raise NoTasksError(f"`{package.directory / TASKS_FILE}` has no tasks")
     return chosen
@@ -98,11 +98,11 @@ def _check_state(located: LocatedTasks, package: GeneratedPackage) -> None:
     from mcpgen.testing.mock.item_collections import find_collections
 
     described = package.upstream() if package.contract["groups"] else {}
-    stored, left_out = find_collections(Description(described))
+    stored, skipped = find_collections(Description(described))
     paths = [(shape[0], it.path) for shape, it in stored.items()]
     for keys, check in checks:
         if not any(_is_path_of(check, *each) for each in paths):
-            reason = left_out.get(check.path, "")
+            reason = skipped.get(check.path, "")
             known = sorted({path for source, path in paths if source == check.source})
             located.report(
                 keys,
@@ -113,10 +113,10 @@ def _check_state(located: LocatedTasks, package: GeneratedPackage) -> None:
 
 def _is_path_of(check: StateCheck, source: str, path: str) -> bool:
     """Return whether a check's path may be that of a collection: its literal segments are."""
-    wanted = mask_references(check.path).strip("/").split("/")
+    segments = mask_references(check.path).strip("/").split("/")
     found = path.strip("/").split("/")
     return (
         check.source == source
-        and len(wanted) == len(found)
-        and all("{" in one or one == other for one, other in zip(found, wanted, strict=True))
+        and len(segments) == len(found)
+        and all("{" in one or one == other for one, other in zip(found, segments, strict=True))
     )

@@ -85,8 +85,8 @@ class Form:
 
     def suggest(self) -> dict[str, str]:
         """Return texts to begin with: samples of the required arguments that are typed as JSON."""
-        wanted = [it.name for it in self.fields if it.kind == "json" and it.is_required]
-        if not wanted:
+        required = [it.name for it in self.fields if it.kind == "json" and it.is_required]
+        if not required:
             return {}
         try:
             sample = make_arguments({"inputSchema": self._schema})
@@ -95,7 +95,7 @@ class Form:
         values = {**sample, ALL_ARGUMENTS: sample}
         return {
             name: json.dumps(values[name], indent=2, ensure_ascii=False)
-            for name in wanted
+            for name in required
             if name in values
         }
 

@@ -427,9 +427,9 @@ _MAX_NAMED = 4
 
 def describe_clients(affected: tuple[AffectedClient, ...]) -> str:
     """Describe what clients do, with the sources: "`cursor` drops the tool (source)"."""
-    told = [
+    parts = [
         f"`{each.client}` {_DOES[each.limit.effect]} ({each.limit.source})"
         for each in affected[:_MAX_NAMED]
     ]
     more = len(affected) - _MAX_NAMED
-    return "; ".join(told) + (f"; and {more} more" if more > 0 else "")
+    return "; ".join(parts) + (f"; and {more} more" if more > 0 else "")

@@ -68,8 +68,8 @@ def _is_fixable(finding: Finding) -> bool:
 
 def _fix_size(listing: Listing, fixable: Sequence[Finding]) -> Iterator[Fix]:
     """Lower the budget, so that search tools replace a list that is too long."""
-    wanted = {"too-many-tools", "token-budget"}
-    if listing.has_search or not any(each.rule in wanted for each in fixable):
+    rules = {"too-many-tools", "token-budget"}
+    if listing.has_search or not any(each.rule in rules for each in fixable):
         return
     budget = max(_LEAST_BUDGET, (listing.token_cost - 1) // 1000 * 1000)
     if budget < listing.token_cost:

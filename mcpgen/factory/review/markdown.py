@@ -130,5 +130,5 @@ def _format_waiver(reviewed: ReviewedWaiver) -> str:
     count = f"{waiver.findings:,} finding{'' if waiver.findings == 1 else 's'}"
     state = "**expired**" if waiver.is_expired else "until"
     mark = "**new** " if reviewed.is_new else ""
-    said = f"{state} {waiver.expires}, {escape(waiver.owner)}: {escape(waiver.reason)}"
-    return f"- {mark}{about}: {count}, {said}"
+    details = f"{state} {waiver.expires}, {escape(waiver.owner)}: {escape(waiver.reason)}"
+    return f"- {mark}{about}: {count}, {details}"

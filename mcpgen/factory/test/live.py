@@ -77,8 +77,8 @@ async def _run(package: GeneratedPackage, cases: Sequence[CaseEntry], live: Live
     return group
 
 
-def _refuse_unknown(asked: Collection[str], tools: Collection[str]) -> None:
-    for name in sorted(asked):
+def _refuse_unknown(requested: Collection[str], tools: Collection[str]) -> None:
+    for name in sorted(requested):
         if name not in tools:
             hint = did_you_mean(name, tools, "`mcpgen tools` lists what it has")
             raise NoPackageError(f"the server lists no tool `{name}`", help=hint)

@@ -256,8 +256,8 @@ def rewrite(content: bytes, recorded: Sequence[tuple[int, Place, Any]]) -> bytes
             end = start + len(text[start : _find_end(node)].rstrip())
             gap = " " if start == end else ""  # an empty value starts at its colon
             spans.append((start, end, gap + _format_value(text, start, value)))
-    for start, end, spelled in sorted(spans, reverse=True):
-        text = text[:start] + spelled + text[end:]
+    for start, end, replacement in sorted(spans, reverse=True):
+        text = text[:start] + replacement + text[end:]
     return text.encode()
 
 

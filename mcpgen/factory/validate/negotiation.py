@@ -60,11 +60,11 @@ async def negotiate(target: Target, transport: str) -> Negotiation:
         UnauthorizedError: it requires credentials.
     """
     found = Negotiation()
-    asked = [it for it in REVISIONS if carries(transport, it)]
+    candidates = [it for it in REVISIONS if carries(transport, it)]
     found.declined = {
-        it: f"it is not defined for {transport}" for it in REVISIONS if it not in asked
+        it: f"it is not defined for {transport}" for it in REVISIONS if it not in candidates
     }
-    answers = await _ask_all(target, transport, asked)
+    answers = await _ask_all(target, transport, candidates)
     for answer in answers:
         if answer.reason:
             found.declined[answer.revision] = answer.reason
@@ -73,7 +73,7 @@ async def negotiate(target: Target, transport: str) -> Negotiation:
     if not any(answer.is_answered for answer in answers):
         raise UnreachableError(answers[0].reason)
     found.supported.sort()
-    found.examined = found.supported or [max(it for it in LEGACY_REVISIONS if it in asked)]
+    found.examined = found.supported or [max(it for it in LEGACY_REVISIONS if it in candidates)]
     return found
 
 

@@ -93,7 +93,7 @@ class Probe:
 
     def may_call(self, tool: JsonObject) -> bool:
         """Whether a tool changes nothing, or writes are allowed."""
-        if self.options.allow_writes or _says_read_only(tool):
+        if self.options.allow_writes or _is_read_only(tool):
             return True
         return self.revision == "2024-11-05" and tool.get("name") in self.known.read_only
 
@@ -187,9 +187,7 @@ class Probe:
         self.capabilities = offered if isinstance(offered, dict) else {}
         if self.declares("tools"):
             self.tools = await self._list("tools/list", "tools")
-            self.known.read_only |= {
-                str(it.get("name")) for it in self.tools if _says_read_only(it)
-            }
+            self.known.read_only |= {str(it.get("name")) for it in self.tools if _is_read_only(it)}
             if self.revision == LEGACY_REVISIONS[0] and not self.known.read_only:
                 await self._learn_read_only()
         if self.declares("resources"):
@@ -212,7 +210,7 @@ class Probe:
         finally:
             await self._close_session(session)
         for tool in tools:
-            if isinstance(tool, dict) and _says_read_only(tool):
+            if isinstance(tool, dict) and _is_read_only(tool):
                 self.known.read_only.add(str(tool.get("name")))
 
     async def list_again(self) -> dict[str, list[JsonObject]]:
@@ -238,7 +236,7 @@ class Probe:
             self.stderr = session.connection.stderr
 
 
-def _says_read_only(tool: JsonObject) -> bool:
+def _is_read_only(tool: JsonObject) -> bool:
     annotations = tool.get("annotations")
     return isinstance(annotations, dict) and annotations.get("readOnlyHint") is True
 

@@ -75,14 +75,16 @@ def accept_findings(validation: Validation, waivers: Sequence[Waiver]) -> list[D
     return list(check_waivers(waivers, subjects, rules, today))
 
 
-def has_passed(validation: Validation, min_score: int = 0, asked: Sequence[str] = ()) -> bool:
-    """Return whether the scores suffice, and every revision in `asked` was examined.
+def has_passed(
+    validation: Validation, min_score: int = 0, required_revisions: Sequence[str] = ()
+) -> bool:
+    """Return whether the scores suffice, and every revision in `required_revisions` was examined.
 
     With a `min_score`, every score has to reach it reliably; else no MUST may be violated, but for
     waived findings.
     """
     scores = compute_scores(validation)
-    if not scores or validation.trouble_kind or not scores.keys() >= set(asked):
+    if not scores or validation.trouble_kind or not scores.keys() >= set(required_revisions):
         return False
     if min_score:
         return all(it.score >= min_score and it.is_reliable for it in scores.values())

@@ -151,8 +151,8 @@ class Recording:
 
     def redact(self, text: str) -> str:
         """Replace secrets by `***`, also in their JSON spelling."""
-        spelled = {each for it in self.secrets for each in (it, json.dumps(it)[1:-1])}
-        for secret in sorted(spelled, key=len, reverse=True):
+        forms = {each for it in self.secrets for each in (it, json.dumps(it)[1:-1])}
+        for secret in sorted(forms, key=len, reverse=True):
             if len(secret) >= _MIN_SECRET:
                 text = text.replace(secret, "***")
         return text

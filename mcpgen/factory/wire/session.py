@@ -48,9 +48,11 @@ class Reply:
         if self.response is None:
             return {}
         if isinstance(self.response.message, list):
-            wanted = self.request.body.get("id")
+            request_id = self.request.body.get("id")
             found = [
-                m for m in self.response.message if isinstance(m, dict) and m.get("id") == wanted
+                m
+                for m in self.response.message
+                if isinstance(m, dict) and m.get("id") == request_id
             ]
             return found[0] if found else {}
         return self.response.body

@@ -223,7 +223,7 @@ def _run(
     affected = [
         server
         for server in servers
-        if not stamps.knows(before[server.path])
+        if not stamps.has_stamp(before[server.path])
         or (evidence and not has_current_evidence(server.target, evidence))
     ]
     results = run_fleet(task, affected, jobs, progress)
@@ -251,7 +251,7 @@ def _select_unchecked(workspace: Workspace, request: Request) -> tuple[Sequence[
     if not request.only_affected:
         return servers, 0
     stamps = Stamps("check", repr(_rules_of(workspace)))
-    affected = [each for each in servers if not stamps.knows(stamps.stamp(each.target))]
+    affected = [each for each in servers if not stamps.has_stamp(stamps.stamp(each.target))]
     return affected, len(servers) - len(affected)
 
 

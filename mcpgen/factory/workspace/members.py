@@ -157,8 +157,8 @@ def _build_workspace(root: Path, settings: WorkspaceSettings, problems: Problems
     for pattern in settings.file.owners:
         if paths and not any(fnmatch.fnmatchcase(path, pattern) for path in paths):
             _report_unmatched(pattern, "no server", settings.at(("owners", pattern)), problems)
-    left_out = {path: reason for path, reason in apart.items() if reason is not None}
-    return Workspace(root, settings, servers, left_out)
+    skipped = {path: reason for path, reason in apart.items() if reason is not None}
+    return Workspace(root, settings, servers, skipped)
 
 
 def _find_links(root: Path, paths: Set[str]) -> dict[str, str]:

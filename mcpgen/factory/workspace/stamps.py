@@ -63,7 +63,7 @@ class Stamps:
             stamp.update(content or b"")
         return stamp.hexdigest()
 
-    def knows(self, stamp: str) -> bool:
+    def has_stamp(self, stamp: str) -> bool:
         """Return whether a clean run stored this stamp."""
         return bool(stamp) and (self._folder / stamp).exists()
 

@@ -142,11 +142,11 @@ def check_annotations(listing: Listing) -> Iterator[Finding]:
                 detail="not said",
             )
         if missing := find_missing_hints(tool):
-            told = ", ".join(f"`{hint}`" for hint in missing)
+            listed = ", ".join(f"`{hint}`" for hint in missing)
             yield flag(
                 "annotations",
-                f"`{name}` does not state {told}",
+                f"`{name}` does not state {listed}",
                 tool=name,
                 tokens=("annotations",),
-                detail=told,
+                detail=listed,
             )

@@ -45,10 +45,10 @@ def check_duplicates(listing: Listing) -> Iterator[Finding]:
         by_name[name.lower()].append(name)
     for names in by_name.values():
         if len(names) > 1:
-            told = " and ".join(f"`{name}`" for name in names[:3])
+            quoted_names = " and ".join(f"`{name}`" for name in names[:3])
             yield flag(
                 "duplicate-tool",
-                f"{len(names)} tools have the same name: {told}",
+                f"{len(names)} tools have the same name: {quoted_names}",
                 tool=names[0],
                 tokens=("name",),
             )

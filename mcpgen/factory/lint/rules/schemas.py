@@ -50,9 +50,9 @@ def check_schemas(listing: Listing) -> Iterator[Finding]:
 
 def _check_validity(name: str, key: str, schema: JsonValue) -> Iterator[Finding]:
     if not isinstance(schema, dict):
-        told = "has no" if schema is None else "has an invalid"
-        message = f"`{name}` {told} `{key}`"
-        yield flag("schema-invalid", message, tool=name, tokens=(key,), detail=f"{key}: {told}")
+        fault = "has no" if schema is None else "has an invalid"
+        message = f"`{name}` {fault} `{key}`"
+        yield flag("schema-invalid", message, tool=name, tokens=(key,), detail=f"{key}: {fault}")
         return
     if not jsonschema_rs.meta.is_valid(_without_unknown_dialect(schema)):
         message = f"the `{key}` of `{name}` is no valid JSON Schema"
@@ -108,10 +108,10 @@ def _states_bounds(schema: JsonObject) -> bool:
     if not bounds:
         return True
     text = read_text(schema, "description").lower()
-    said = {float(re.sub(r"[,_ ]", "", found)) for found in _NUMBER.findall(text)}
-    said |= {-number for number in said}
-    said |= {float(value) for word, value in _NUMBER_WORDS.items() if word in text}
-    return bounds <= said
+    numbers = {float(re.sub(r"[,_ ]", "", found)) for found in _NUMBER.findall(text)}
+    numbers |= {-number for number in numbers}
+    numbers |= {float(value) for word, value in _NUMBER_WORDS.items() if word in text}
+    return bounds <= numbers
 
 
 def check_portable_schemas(listing: Listing, *, is_strict: bool) -> Iterator[Finding]:
@@ -145,13 +145,13 @@ def check_portable_schemas(listing: Listing, *, is_strict: bool) -> Iterator[Fin
 
 def _check_root(name: str, schema: JsonObject) -> Iterator[Finding]:
     if found := [keyword for keyword in _ROOT_COMBINATORS if keyword in schema]:
-        told = ", ".join(f"`{keyword}`" for keyword in found)
+        keywords = ", ".join(f"`{keyword}`" for keyword in found)
         yield flag(
             "schema-root",
-            f"{told} at the root of the arguments of `{name}`",
+            f"{keywords} at the root of the arguments of `{name}`",
             tool=name,
             tokens=("inputSchema", found[0]),
-            detail=f"{told} at the root",
+            detail=f"{keywords} at the root",
         )
 
 
@@ -270,10 +270,10 @@ def _check_required(
     # A schema that is combined with others may require what they declare.
     wrong += sorted(set(names) - known) if "properties" in schema else []
     if wrong:
-        told = ", ".join(f"`{each}`" for each in wrong[:_SHOWN])
+        listed = ", ".join(f"`{each}`" for each in wrong[:_SHOWN])
         yield flag(
             "required-names",
-            f"`required` names {told} twice or without a property in {where}",
+            f"`required` names {listed} twice or without a property in {where}",
             tool=name,
             tokens=(*at, "required"),
             detail="a name twice in `required`" if len(set(names)) < len(names) else "no property",

@@ -157,8 +157,8 @@ def choose_mutants(mutants: Sequence[Mutant], most: int) -> list[Mutant]:
         by_operator.setdefault(mutant.operator, []).append(mutant)
     by_turn = (by_operator[name] for name in OPERATORS if name in by_operator)
     in_turn = [each for row in zip_longest(*by_turn) for each in row if each]
-    wanted = {mutant.id for mutant in in_turn[:most]}
-    return [mutant for mutant in mutants if mutant.id in wanted]
+    chosen = {mutant.id for mutant in in_turn[:most]}
+    return [mutant for mutant in mutants if mutant.id in chosen]
 
 
 def run_campaign(

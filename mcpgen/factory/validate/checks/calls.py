@@ -219,7 +219,7 @@ async def call_tools_as_full_client(probe: Probe) -> Calls:
         new = {tool.get("name") for tool in probe.tools}
         usable = [it for it in tools if probe.may_call(it)]
         # Tools that only appear for such a client are the likeliest to ask it something.
-        usable.sort(key=lambda it: (it["name"] in new, not _says_it_asks(it)))
+        usable.sort(key=lambda it: (it["name"] in new, not _mentions_input(it)))
         for tool in usable[:_ASKING_CALLS]:
             if _task_support(tool) == "required" or tool["name"] in probe.known.slow:
                 continue
@@ -233,7 +233,7 @@ async def call_tools_as_full_client(probe: Probe) -> Calls:
     return Calls(made, explain_no_calls(probe, []))
 
 
-def _says_it_asks(tool: JsonObject) -> bool:
+def _mentions_input(tool: JsonObject) -> bool:
     return bool(_ASKING.search(f"{tool['name']} {tool.get('description')}"))
 
 

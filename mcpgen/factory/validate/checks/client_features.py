@@ -51,10 +51,10 @@ def _iterate_requests(message: JsonObject) -> Iterator[tuple[str, JsonObject]]:
         result = message.get("result")
         requests = result.get("inputRequests") if isinstance(result, dict) else None
         found = list(requests.values()) if isinstance(requests, dict) else []
-    for asked in found:
-        if isinstance(asked, dict) and isinstance(asked.get("method"), str):
-            params = asked.get("params")
-            yield asked["method"], params if isinstance(params, dict) else {}
+    for request in found:
+        if isinstance(request, dict) and isinstance(request.get("method"), str):
+            params = request.get("params")
+            yield request["method"], params if isinstance(params, dict) else {}
 
 
 def _find_client_capabilities(probe: Probe, frame: Frame) -> JsonObject:
@@ -319,10 +319,10 @@ def _answers(call: Call) -> JsonObject:
             "model": "mcpgen",
         },
     }
-    asked = result.get("inputRequests")
+    requests = result.get("inputRequests")
     return {
         key: texts.get(str(it.get("method")), {})
-        for key, it in (asked.items() if isinstance(asked, dict) else ())
+        for key, it in (requests.items() if isinstance(requests, dict) else ())
         if isinstance(it, dict)
     }
 
@@ -413,8 +413,10 @@ async def call_tools_as_form_client(probe: Probe) -> None:
     """Call tools that sent the user to a URL again, as a client that only has forms."""
     names = set()
     for call in (await probe.once(call_tools_as_full_client)).made:
-        asked = [call.reply.body, *_requests_during(probe, call)]
-        if any(params.get("mode") == "url" for it in asked for _, params in _iterate_requests(it)):
+        messages = [call.reply.body, *_requests_during(probe, call)]
+        if any(
+            params.get("mode") == "url" for it in messages for _, params in _iterate_requests(it)
+        ):
             names.add(call.name)
     if not names:
         return

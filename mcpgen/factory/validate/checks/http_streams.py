@@ -216,9 +216,9 @@ async def check_disconnect(probe: Probe) -> Outcome:
         pending.abandon()
         await pending.end(1.0)
         resumed = await connection.open_stream(ids[-1])
-        wanted = pending.request.body["id"]
+        request_id = pending.request.body["id"]
         response = await connection.wait_for(
-            lambda frame: frame.is_response and frame.body.get("id") == wanted,
+            lambda frame: frame.is_response and frame.body.get("id") == request_id,
             min(call.seconds * 3 + 2, _REPLAY_SECONDS),
         )
         resumed.abandon()

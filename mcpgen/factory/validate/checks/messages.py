@@ -28,8 +28,8 @@ MessageCheck = Callable[[Frame, JsonObject], str | None]
 """Returns the fault of a message, "" if it has none, and None if the check does not apply."""
 
 
-def check_each(frames: Sequence[Frame], check: MessageCheck, nothing: str) -> Outcome:
-    """Check each message; `nothing` is the reason if the requirement applies to none."""
+def check_each(frames: Sequence[Frame], check: MessageCheck, skip_reason: str) -> Outcome:
+    """Check each message; `skip_reason` is the reason if the requirement applies to none."""
     wrong: dict[str, Frame] = {}
     concerned = False
     for frame in frames:
@@ -40,7 +40,7 @@ def check_each(frames: Sequence[Frame], check: MessageCheck, nothing: str) -> Ou
                 wrong.setdefault(problem, frame)
     if wrong:
         return fail(_join(list(wrong)), _with_requests(list(wrong.values())[:_MAX_SHOWN]))
-    return succeed() if concerned else skip(nothing)
+    return succeed() if concerned else skip(skip_reason)
 
 
 def _join(problems: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ class Subscription:
     """A listen request, and what arrived until a later request was answered."""
 
     request: Frame
-    asked: JsonObject
+    requested: JsonObject
     received: list[Frame]
 
     @property
@@ -55,21 +55,21 @@ class Subscription:
 async def _listen(probe: Probe) -> Subscription:
     # One kind alone, so that a server which sends others is noticed.
     kinds = [name for capability, name in _FILTERS.items() if probe.declares(capability)]
-    asked: JsonObject = dict.fromkeys(kinds[:1], True)
+    requested: JsonObject = dict.fromkeys(kinds[:1], True)
     uris = [it["uri"] for it in probe.resources if isinstance(it.get("uri"), str)]
     if probe.declares("resources.subscribe") and uris:
-        asked = {"resourceSubscriptions": uris[:1]}
+        requested = {"resourceSubscriptions": uris[:1]}
     session = await probe.get_session()
     connection = session.connection
     since = len(connection.received)
     try:
         async with asyncio.timeout(session.timeout_seconds):
             pending = await session.start(
-                "subscriptions/listen", {"notifications": asked}, request_id=_LISTEN_ID
+                "subscriptions/listen", {"notifications": requested}, request_id=_LISTEN_ID
             )
     except TimeoutError:  # over HTTP, a server that acknowledges nothing sends not even a head
         sent = [frame for frame in probe.frames if frame.method == "subscriptions/listen"]
-        return Subscription(sent[-1], asked, [])
+        return Subscription(sent[-1], requested, [])
     await connection.wait_for(lambda _frame: True, session.timeout_seconds, since)
     await session.request("server/discover")
     await connection.wait_for(lambda _frame: False, _SETTLE_SECONDS)
@@ -77,7 +77,7 @@ async def _listen(probe: Probe) -> Subscription:
     if probe.transport == "stdio":
         await session.notify("notifications/cancelled", {"requestId": _LISTEN_ID})
     pending.abandon()
-    return Subscription(pending.request, asked, received)
+    return Subscription(pending.request, requested, received)
 
 
 def _meta(frame: Frame) -> JsonObject:
@@ -106,7 +106,7 @@ async def check_acknowledged(probe: Probe) -> Outcome:
     honoured: Any = params.get("notifications") if isinstance(params, dict) else None
     if not isinstance(honoured, dict):
         return fail("the acknowledgement has no `notifications`", [found.request, first])
-    more = sorted(honoured.keys() - found.asked.keys())
+    more = sorted(honoured.keys() - found.requested.keys())
     if more:
         return fail(
             f"the acknowledgement has `{more[0]}`, which was not requested",
@@ -136,7 +136,7 @@ async def check_only_requested(probe: Probe) -> Outcome:
         return leave_untested("`subscriptions/listen` was refused")
     for frame in found.notifications:
         kind = _CHANGES.get(frame.method)
-        if kind is not None and kind not in found.asked:
+        if kind is not None and kind not in found.requested:
             return fail(f"`{frame.method}` was not requested", [found.request, frame])
     return succeed()
 

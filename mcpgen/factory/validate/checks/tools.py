@@ -376,10 +376,10 @@ def _repeats(content: Any, structured: Any) -> bool:
     """Whether a text block, or all together, repeat the structured content or its only member."""
     texts = list_texts(content)
     values = [_parse(text) for text in texts]
-    wanted = [structured]
+    expected = [structured]
     if isinstance(structured, dict) and len(structured) == 1:
-        wanted += structured.values()  # frameworks wrap values other than objects in one member
-    return any(value in values or value in texts or value in (values, texts) for value in wanted)
+        expected += structured.values()  # frameworks wrap values other than objects in one member
+    return any(value in values or value in texts or value in (values, texts) for value in expected)
 
 
 def _parse(text: str) -> Any:
