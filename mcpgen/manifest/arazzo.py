@@ -342,14 +342,14 @@ class _WorkflowReader:
             "operationPath": step.operation_path,
             "workflowId": step.workflow_id,
         }
-        given = [key for key, text in named.items() if text]
-        if given == ["operationId"]:
+        present = [key for key, text in named.items() if text]
+        if present == ["operationId"]:
             place = (*tokens, "operationId")
             found = _OPERATION_ID.match(step.operation_id)
             if found is None:
                 return step.operation_id, place
             return self._prefix(found["source"], place) + found["id"], place
-        if given == ["operationPath"]:
+        if present == ["operationPath"]:
             place = (*tokens, "operationPath")
             found = _OPERATION_PATH.match(step.operation_path)
             if found is not None:
@@ -364,8 +364,8 @@ class _WorkflowReader:
             return "", place
         self._refuse(
             "unsupported `workflowId` of a step"
-            if given == ["workflowId"]
-            else f"{'several operations' if given else 'missing operation'} of the step"
+            if present == ["workflowId"]
+            else f"{'several operations' if present else 'missing operation'} of the step"
             f" `{step.step_id}`",
             tokens,
             "name one operation with `operationId` or `operationPath`",

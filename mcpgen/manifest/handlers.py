@@ -101,9 +101,9 @@ class _Module:
                 case ast.Attribute(value=ast.Name(id=owner), attr="tool") if (
                     owner in self._features
                 ):
-                    given = [*decorator.args[:1]]
-                    given += [word.value for word in decorator.keywords if word.arg == "name"]
-                    name = self._read_text(given[0]) if given else function.name
+                    name_nodes = [*decorator.args[:1]]
+                    name_nodes += [word.value for word in decorator.keywords if word.arg == "name"]
+                    name = self._read_text(name_nodes[0]) if name_nodes else function.name
                     if name is not None:
                         yield ExtraTool(name or function.name, self._locate(decorator))
 

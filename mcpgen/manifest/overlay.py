@@ -150,19 +150,19 @@ class _Overlaid:
             file.refuse((*at, "target"), "the whole document cannot be removed", "name a part")
             raise RejectedError
         *_, last = parts
-        around = parts[:-1]
+        parent = parts[:-1]
 
         def without(holder: JsonValue) -> JsonValue:
             if isinstance(holder, dict):
                 return {key: value for key, value in holder.items() if key != last}
             return [item for index, item in enumerate(holder) if index != last]
 
-        held = _get_value(self.root, around)
-        self.root = _set_at(self.root, around, without)
+        container = _get_value(self.root, parent)
+        self.root = _set_at(self.root, parent, without)
         self._forget_locations(parts)
-        if isinstance(held, list) and isinstance(last, int):
-            del self._indexes.setdefault(around, list(range(len(held))))[last]
-            self._move_up(around, last)
+        if isinstance(container, list) and isinstance(last, int):
+            del self._indexes.setdefault(parent, list(range(len(container))))[last]
+            self._move_up(parent, last)
 
     def _forget_locations(self, parts: Parts) -> None:
         for known in [known for known in self._places if known[: len(parts)] == parts]:
@@ -178,8 +178,10 @@ class _Overlaid:
     def _update(
         self, parts: Parts, value: JsonValue, file: TypedFile[OverlayFile], tokens: tuple[str, ...]
     ) -> None:
-        held = _get_value(self.root, parts)
-        if isinstance(held, dict) is not isinstance(value, dict) and not isinstance(held, list):
+        current = _get_value(self.root, parts)
+        if isinstance(current, dict) is not isinstance(value, dict) and not isinstance(
+            current, list
+        ):
             target = json_pointer(tuple(map(str, parts)))
             file.refuse(
                 tokens,
@@ -188,36 +190,36 @@ class _Overlaid:
             )
             raise RejectedError
         self.root = _set_at(
-            self.root, parts, lambda held: self._merge(held, value, parts, file, tokens)
+            self.root, parts, lambda current: self._merge(current, value, parts, file, tokens)
         )
 
     def _merge(
         self,
-        held: JsonValue,
+        current: JsonValue,
         value: JsonValue,
         parts: Parts,
         file: TypedFile[OverlayFile],
         tokens: tuple[str, ...],
     ) -> JsonValue:
-        if isinstance(held, dict) and isinstance(value, dict):
-            merged = dict(held)
+        if isinstance(current, dict) and isinstance(value, dict):
+            merged = dict(current)
             for key, member in value.items():
                 inner = (*parts, key)
                 at = (*tokens, key)
-                if key in held:
-                    merged[key] = self._merge(held[key], member, inner, file, at)
+                if key in current:
+                    merged[key] = self._merge(current[key], member, inner, file, at)
                 else:
                     merged[key] = member
                     self._places[inner] = (file, at)
             return merged
-        if isinstance(held, list):
+        if isinstance(current, list):
             items = value if isinstance(value, list) else [value]
             for number in range(len(items)):
                 at = (*tokens, str(number)) if isinstance(value, list) else tokens
-                self._places[(*parts, len(held) + number)] = (file, at)
+                self._places[(*parts, len(current) + number)] = (file, at)
             if parts in self._indexes:
                 self._indexes[parts] += [-1] * len(items)
-            return [*held, *items]
+            return [*current, *items]
         self._forget_locations(parts)
         self._places[parts] = (file, tokens)
         return value

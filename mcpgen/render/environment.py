@@ -94,11 +94,11 @@ def quote(text: str) -> Quoted:
 
     A lone surrogate, which neither can represent, becomes "?".
     """
-    spelled = (
+    characters = (
         f"\\{ch}" if ch in '"\\' else ch if ch.isprintable() else f"\\U{ord(ch):08x}"
         for ch in scalar_text(text)
     )
-    return Quoted(f'"{"".join(spelled)}"')
+    return Quoted(f'"{"".join(characters)}"')
 
 
 _MARKDOWN_BLOCK = re.compile(r"\A(\d*)([-+>.)])")

@@ -17,11 +17,11 @@ def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     operation = tool.operation
     argument_of = {(a.location, a.wire_name): a for a in tool.arguments}
     arguments = {place: argument.name for place, argument in argument_of.items()}
-    spelled = [item for item in tool.fixed if not item.is_default_header]
-    fixed = {(item.location, item.wire_name) for item in spelled}
+    items = [item for item in tool.fixed if not item.is_default_header]
+    fixed = {(item.location, item.wire_name) for item in items}
     settings = {
         (item.location, item.wire_name): item.setting.name
-        for item in spelled
+        for item in items
         if item.setting is not None
     }
     request: JsonObject = {

@@ -222,8 +222,8 @@ def _about_credentials(plan: ServerPlan) -> str:
     ]
     if not rows:
         return ""
-    told = "Each MCP request over HTTP needs the caller's own credentials, in these headers:"
-    return "\n".join(["", "", told, "", "| header | security scheme |", "|---|---|", *rows])
+    sentence = "Each MCP request over HTTP needs the caller's own credentials, in these headers:"
+    return "\n".join(["", "", sentence, "", "| header | security scheme |", "|---|---|", *rows])
 
 
 def _about_tools(plan: ServerPlan) -> Markdown:
@@ -254,8 +254,8 @@ def _about_code_mode(plan: ServerPlan, search: ToolSearch, table: Markdown) -> M
 
 
 def _tool_table(plan: ServerPlan) -> Markdown:
-    told = {tool.name: (_name_operations(tool), purpose(tool)) for tool in plan.listed_tools}
-    told |= {
+    entries = {tool.name: (_name_operations(tool), purpose(tool)) for tool in plan.listed_tools}
+    entries |= {
         workflow.name: (
             f"workflow of {len(workflow.steps)} steps",
             first_phrase(workflow.description),
@@ -265,7 +265,7 @@ def _tool_table(plan: ServerPlan) -> Markdown:
     rows = [
         f"| {markdown_code(name)} | {markdown_code(operation)} |"
         f" {markdown_text(shorten(does, 120))} |"
-        for name, (operation, does) in sorted(told.items())
+        for name, (operation, does) in sorted(entries.items())
     ]
     return Markdown("\n".join(["| tool | operation | does |", "|---|---|---|", *rows]))
 

@@ -90,8 +90,8 @@ class _Blocks:
         if isinstance(schema.get("$ref"), str):
             return self._spell_reference(schema["$ref"].rpartition("/")[2], place)
         constants = schema.get("enum", [schema["const"]] if "const" in schema else [])
-        if spelled := _spell_constants(constants):
-            return spelled
+        if text := _spell_constants(constants):
+            return text
         for word in ("anyOf", "oneOf"):
             if word in schema:
                 return _join([self.spell(it, place.inside()) for it in schema[word]])
@@ -201,19 +201,19 @@ def _spell_class(name: str, members: Mapping[str, str], *, is_total: bool) -> st
 def _spell_function(tool: ToolPlan | WorkflowPlan, returns: str, blocks: _Blocks) -> str:
     """Return a function with its docstring: its purpose, its operation, its arguments."""
     schema = tool.input_schema
-    required, left_out = set(schema.get("required", ())), _list_unneeded(tool)
+    required, omitted = set(schema.get("required", ())), _list_unneeded(tool)
     parameters, about = [], []
     for name, described in sorted(
         schema.get("properties", {}).items(), key=lambda item: item[0] not in required
     ):
-        if name in left_out:
+        if name in omitted:
             continue
         home = f"{pascal_case(tool.name)}{pascal_case(name)}"
         kind = blocks.spell(described, _Place(home, schema.get("$defs", {}), is_input=True))
-        spelled = name_parameter(name)
-        parameters.append(f"{spelled}: {kind}{'' if name in required else ' = ...'}")
+        parameter = name_parameter(name)
+        parameters.append(f"{parameter}: {kind}{'' if name in required else ' = ...'}")
         if text := _describe_argument(described):
-            about.append(f"    {spelled}: {doc_text(text)}")
+            about.append(f"    {parameter}: {doc_text(text)}")
     signature = ", ".join(["*", *parameters] if parameters else [])
     does = shorten_at_sentence(one_line(tool.description), _MAX_DESCRIPTION)
     does = does if tool.key in does else f"{does} (`{tool.key}`)"

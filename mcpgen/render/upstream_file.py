@@ -36,9 +36,9 @@ def upstream_file(api: Api) -> dict[str, JsonValue]:
 
 def _operation(operation: Operation) -> JsonObject:
     entry: JsonObject = as_json(operation)
-    for parameter, spelled in zip(operation.parameters, entry["parameters"], strict=True):
+    for parameter, encoded in zip(operation.parameters, entry["parameters"], strict=True):
         if parameter.is_generated:
-            spelled["is_generated"] = True
+            encoded["is_generated"] = True
     if operation.source:
         entry |= {"source": operation.source, "key": operation.key}
     return entry

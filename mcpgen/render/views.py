@@ -222,14 +222,14 @@ def _parameter(argument: Argument, names: NamesUsed) -> Source:
 
 def _request(tool: ToolPlan, returns: Source, names: NamesUsed) -> Source:
     operation = tool.operation
-    spelled = [literal(operation.method), literal(operation.path)]
+    arguments = [literal(operation.method), literal(operation.path)]
     for keyword, location in _REQUEST_MAPS:
         fixed = [
             item for item in tool.fixed if item.location == location and not item.is_default_header
         ]
         entries = [a for a in tool.arguments if a.location == location]
         if entries or fixed:
-            spelled.append(Source(f"{keyword}={_wire_map(entries, fixed, names)}"))
+            arguments.append(Source(f"{keyword}={_wire_map(entries, fixed, names)}"))
     members = [item for item in tool.fixed if item.location == "body"]
     for keyword in ("querystring", "body", "content_type"):
         for argument in tool.arguments:
@@ -237,11 +237,11 @@ def _request(tool: ToolPlan, returns: Source, names: NamesUsed) -> Source:
                 value = identifier(argument.identifier)
                 if keyword == "body" and members:
                     value = Source(f"{{**{value}, {_spell_fixed(members, names)}}}")
-                spelled.append(Source(f"{keyword}={value}"))
+                arguments.append(Source(f"{keyword}={value}"))
     if operation.declared is not None and operation.declared.body is not UNSET:
         identifiers = {argument.name: argument.identifier for argument in tool.arguments}
-        spelled.append(Source(f"body={_compose(operation.declared.body, identifiers)}"))
-    return Source(", ".join([*spelled, f"returns={returns}"]))
+        arguments.append(Source(f"body={_compose(operation.declared.body, identifiers)}"))
+    return Source(", ".join([*arguments, f"returns={returns}"]))
 
 
 def _compose(part: JsonValue, identifiers: Mapping[str, Identifier]) -> Source:
@@ -302,8 +302,8 @@ def write_docstring(sentence: str, operation: str) -> DocText:
         return DocText(f"{inline}{key}")
     summary = end_sentence(cut_at_clause(sentence, room - len(".")) or sentence)
     lines = textwrap.wrap(summary, room, break_long_words=False, break_on_hyphens=False)
-    spelled = "\n    ".join(map(doc_text, lines))
-    return DocText(f"{spelled}\n\n    {key}\n    ")
+    text = "\n    ".join(map(doc_text, lines))
+    return DocText(f"{text}\n\n    {key}\n    ")
 
 
 def purpose(tool: ToolPlan) -> str:

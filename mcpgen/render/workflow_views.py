@@ -138,12 +138,12 @@ class _Spelling:
             expected = {
                 literal(each.text): self._spell_criteria((each,), step) for each in step.criteria
             }
-            told = ", ".join(f"{text}: {condition}" for text, condition in expected.items())
-            parts.append(Source(f"expect={{{told}}}"))
+            entries = ", ".join(f"{text}: {condition}" for text, condition in expected.items())
+            parts.append(Source(f"expect={{{entries}}}"))
         for key, actions in (("on_success", step.on_success), ("on_failure", step.on_failure)):
             if actions:
-                told = ", ".join(self._action(action, step) for action in actions)
-                parts.append(Source(f"{key}=[{told}]"))
+                entries = ", ".join(self._action(action, step) for action in actions)
+                parts.append(Source(f"{key}=[{entries}]"))
         return Source(f"await flow.{method}({', '.join(parts)})")
 
     def _action(self, action: Action, step: StepPlan) -> Source:
@@ -165,10 +165,10 @@ class _Spelling:
     def _spell_criteria(self, criteria: Sequence[Criterion], step: StepPlan) -> Source:
         """Return the criteria as a lambda, whose parameter is the result, named as the step."""
         conditions = tuple(criterion.condition for criterion in criteria)
-        asked = conditions[0] if len(conditions) == 1 else Junction("and", conditions)
-        is_about_step = step.id in _steps_in(_values_of(asked))
+        condition = conditions[0] if len(conditions) == 1 else Junction("and", conditions)
+        is_about_step = step.id in _steps_in(_values_of(condition))
         subject = identifier(step.variable) if is_about_step else Source("_")
-        return Source(f"lambda {subject}: {self._condition(asked)}")
+        return Source(f"lambda {subject}: {self._condition(condition)}")
 
     def _result(self, output: Value) -> Source:
         self._names.runtime.add("without_absent")
@@ -181,8 +181,8 @@ class _Spelling:
             case ListOf(items=items):
                 return Source(f"[{', '.join(map(self._value, items))}]")
             case ObjectOf(members=members):
-                spelled = (f"{literal(name)}: {self._value(item)}" for name, item in members)
-                return Source(f"{{{', '.join(spelled)}}}")
+                entries = (f"{literal(name)}: {self._value(item)}" for name, item in members)
+                return Source(f"{{{', '.join(entries)}}}")
             case InputValue(name=name, pointer=pointer):
                 return self._at(identifier(self._inputs[name]), pointer)
             case ItemValue(pointer=pointer):
@@ -191,8 +191,8 @@ class _Spelling:
                 variable = identifier(self._variables[step])
                 if part == "status":
                     return Source(f"{variable}.status")
-                given = literal(selector) if selector else ""
-                return Source(f"{variable}.{'get' if part == 'body' else 'header'}({given})")
+                argument = literal(selector) if selector else ""
+                return Source(f"{variable}.{'get' if part == 'body' else 'header'}({argument})")
             case _:
                 raise ValueError(f"not resolved: {value}")
 
@@ -221,12 +221,12 @@ def _steps_read(workflow: WorkflowPlan) -> Iterator[str]:
     yield from _steps_in([workflow.output])
     for step in workflow.steps:
         yield from _steps_in([step.arguments, *([] if step.items is None else [step.items])])
-        asked = [criterion.condition for criterion in step.criteria]
+        conditions = [criterion.condition for criterion in step.criteria]
         for action in (*step.on_success, *step.on_failure):
-            asked += [criterion.condition for criterion in action.criteria]
+            conditions += [criterion.condition for criterion in action.criteria]
         if step.condition is not None:
-            asked.append(step.condition)
-        for condition in asked:
+            conditions.append(step.condition)
+        for condition in conditions:
             yield from (each for each in _steps_in(_values_of(condition)) if each != step.id)
 
 

@@ -197,7 +197,7 @@ class _Run:
     def __init__(
         self,
         target: Path,
-        given: str | None,
+        location: str | None,
         options: GenerateOptions,
         problems: Problems,
         progress: Progress,
@@ -217,7 +217,7 @@ class _Run:
         self._intent = read_intent(target, problems)
         sources = identify_sources(self._intent, self._lock, problems)
         self._sources = {source.entry.document: source for source in sources}
-        self._given = given or ""
+        self._location = location or ""
         self._is_complete = False
 
     def pull(self, *, accepts_other: bool) -> Pull:
@@ -331,7 +331,7 @@ class _Run:
             result,
             self._lock.origins,
             is_complete=self._is_complete,
-            is_other_origin=bool(self._given),
+            is_other_origin=bool(self._location),
         )
 
     def _find_origin(self, path: str) -> LockedDocument:
@@ -339,7 +339,7 @@ class _Run:
 
     def _find_source(self, path: str) -> str:
         """Return the URL or path from which the document at this path is fetched."""
-        return self._given or locate_source(self._find_origin(path).source, self._target)
+        return self._location or locate_source(self._find_origin(path).source, self._target)
 
     def _choose_documents(self) -> list[str]:
         """Return the paths of the documents to fetch.
@@ -355,21 +355,21 @@ class _Run:
                 help=f"`mcpgen source add SOURCE {self._target}` adds one",
             )
             raise StoppedError(Outcome.USAGE)
-        if not self._given:
+        if not self._location:
             return self._find_known_origins()
-        label, equals, given = self._given.partition("=")
+        label, equals, location = self._location.partition("=")
         entry = find_entry(self._intent.manifest, label) if equals else None
         if entry is not None:
-            self._given = given
+            self._location = location
             return [entry.document]
         if len(self._sources) > 1:
             labels = [source.entry.label for source in self._sources.values()]
             self._problems.error(
                 "several-documents",
-                f"{self._target} has {len(labels)} documents: {self._given} could replace any",
+                f"{self._target} has {len(labels)} documents: {self._location} could replace any",
                 at=self._intent.locate(("sources",)),
                 why="each is pulled from a place of its own",
-                help=f"say which, as in `{labels[0]}={self._given}`; there is "
+                help=f"say which, as in `{labels[0]}={self._location}`; there is "
                 + " and ".join(f"`{label}`" for label in labels),
             )
             raise StoppedError(Outcome.USAGE)
@@ -402,7 +402,7 @@ class _Run:
                 "unreachable",
                 f"there is no file {source}",
                 why="the document is pulled from there"
-                if self._given
+                if self._location
                 else "the lock says that the document came from there",
                 help=f"name the file or the URL: `mcpgen pull {self._target} {several}SOURCE`",
             )

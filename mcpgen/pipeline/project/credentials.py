@@ -62,17 +62,17 @@ def with_confirmed(
     confirmed = tuple(origin_of(origin) for origin in origins)
     plan = with_destinations(plan, {"": confirmed} if confirmed else {})
     known = sorted({it.origin for it in plan.destinations})
-    for given, origin in zip(origins, confirmed, strict=True):
+    for text, origin in zip(origins, confirmed, strict=True):
         if not is_confirmed_destination(plan, origin):
             problems.error(
                 "confirm-origin",
-                f"no credential would be sent to the origin `{given}`",
+                f"no credential would be sent to the origin `{text}`",
                 why="the option is for origins that the document names beside that of its API",
                 help=f"use one of {', '.join(known)}" if known else "leave the option out",
             )
     if confirm is not None:
-        asked = {it.origin: it for it in plan.destinations if not it.is_confirmed}
-        confirmed += tuple(origin for origin, it in asked.items() if confirm(it))
+        unconfirmed = {it.origin: it for it in plan.destinations if not it.is_confirmed}
+        confirmed += tuple(origin for origin, it in unconfirmed.items() if confirm(it))
     return with_destinations(plan, {"": confirmed} if confirmed else {})
 
 

@@ -241,8 +241,8 @@ def set_figures(readme: bytes, shown: str) -> bytes:
 def format_tests(evidence: Mapping[str, Any]) -> str:
     """Format the results of tests as sentences; without a date, so that equal results are equal."""
     counts, cases = _numbers(evidence.get("tests")), _numbers(evidence.get("cases"))
-    said = [f"{count:,} {what}" for what, count in counts.items() if count or what == "passed"]
-    sentences = [f"Tests: {', '.join(said)}."]
+    parts = [f"{count:,} {what}" for what, count in counts.items() if count or what == "passed"]
+    sentences = [f"Tests: {', '.join(parts)}."]
     if cases:
         least, most = min(cases.values()), max(cases.values())
         mean = sum(cases.values()) / len(cases)

@@ -98,7 +98,7 @@ def read_tree_at(
     if not hashes:
         return {}
     content = _require_success(
-        _git(folder, "cat-file", "--batch", given=b"\n".join(hashes.values()))
+        _git(folder, "cat-file", "--batch", stdin=b"\n".join(hashes.values()))
     )
     found: dict[str, bytes] = {}
     for path in hashes:
@@ -114,11 +114,11 @@ def _require_success(done: subprocess.CompletedProcess[bytes]) -> bytes:
     """Return what a git command printed; GitUnusableError, with its first line, if it failed."""
     if done.returncode == 0:
         return done.stdout
-    said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-    raise GitUnusableError(f"git says: {said}")
+    message = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+    raise GitUnusableError(f"git says: {message}")
 
 
-def _git(folder: Path, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def _git(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     program = shutil.which("git")
     if program is None:
         raise GitUnusableError("git is not installed")
@@ -130,7 +130,7 @@ def _git(folder: Path, *arguments: str, given: bytes = b"") -> subprocess.Comple
             capture_output=True,
             check=False,
             env=environment,
-            input=given,
+            input=stdin,
             timeout=_TIMEOUT_SECONDS,
         )
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -38,5 +38,5 @@ def iterate_operations(files: ProjectFiles) -> Iterator[RecordedOperation]:
     for key, tool in by_operation_key(lock.operations, names).items():
         if not key.startswith(_DECLARED):
             yield RecordedOperation(key, tool)
-    for key, left_out in lock.left_out.items():
-        yield RecordedOperation(key, "", left_out.reason, left_out.code in _EXCLUDED)
+    for key, skipped in lock.left_out.items():
+        yield RecordedOperation(key, "", skipped.reason, skipped.code in _EXCLUDED)

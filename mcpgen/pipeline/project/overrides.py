@@ -146,15 +146,15 @@ def review(
     first = written.overrides
     for hook in written.hooks:
         if hook.operation not in tools:
-            _tell_removed(hook, remembered.get(hook.operation), tools, problems)
+            _report_removed(hook, remembered.get(hook.operation), tools, problems)
         elif hook.kind == "override" and first[hook.operation] is not hook:
-            _tell_twice(hook, first[hook.operation], problems)
+            _report_twice(hook, first[hook.operation], problems)
     for key, hook in written.main_hooks.items():
         was = remembered.get(key)
         if was is not None and key in tools:
             called, served = tools[key]
             now = without_words(served)
-            _tell_changed(hook, written.kinds(key), was, called, now, read_body, problems)
+            _report_changed(hook, written.kinds(key), was, called, now, read_body, problems)
     named = {name: tool for tool in surface.tools.values() for name in tool.aliases}
     named |= surface.tools
     for tool in written.tools:
@@ -169,7 +169,7 @@ def review(
             )
 
 
-def _tell_removed(
+def _report_removed(
     hook: Hook, was: OverrideRecord | None, operations: Iterable[str], problems: Problems
 ) -> None:
     was_there = was is not None and was.tool is not None
@@ -233,7 +233,7 @@ def _segments(path: str) -> list[str]:
     return mask_variables(path).strip("/").split("/")
 
 
-def _tell_twice(hook: Hook, first: Hook, problems: Problems) -> None:
+def _report_twice(hook: Hook, first: Hook, problems: Problems) -> None:
     problems.error(
         "overridden-twice",
         f"`{hook.operation}` is already overridden at {first.at}",
@@ -251,7 +251,7 @@ def _is_same_code(body: str, other: str) -> bool:
         return False
 
 
-def _tell_changed(
+def _report_changed(
     hook: Hook,
     kinds: Set[str],
     was: OverrideRecord,
@@ -294,7 +294,7 @@ def _changes(was: SurfaceTool | None, now: SurfaceTool, kinds: Set[str]) -> Iter
             yield change.message
 
 
-def _tell_unrecorded(
+def _report_unrecorded(
     written: HandWritten, remembered: Mapping[str, OverrideRecord], problems: Problems
 ) -> None:
     """Report the hooks that were added, removed or moved since the project was generated."""
@@ -385,7 +385,7 @@ def check_overrides(target: Path, problems: Problems, *, is_lost: bool) -> bool:
     if surface is not None:
         review(written, surface, remembered, read_generated_bodies(target), problems)
         if not is_lost:
-            _tell_unrecorded(written, remembered, problems)
+            _report_unrecorded(written, remembered, problems)
     return len(problems) > before
 
 

@@ -171,12 +171,12 @@ def refuse_target(target: Path, problems: Problems) -> bool:
     """Report why a new project cannot be created at `target`; return whether there is a reason."""
     at = Location(target.as_posix())
     if target.is_dir():
-        held = sorted(path.name for path in target.iterdir() if not _is_nothing(path))
-        if held:
+        existing = sorted(path.name for path in target.iterdir() if not _is_nothing(path))
+        if existing:
             problems.error(
                 "target-not-empty",
-                f"{target} is not empty: it holds {held[0]}"
-                + (f" and {len(held) - 1} more" if len(held) > 1 else ""),
+                f"{target} is not empty: it holds {existing[0]}"
+                + (f" and {len(existing) - 1} more" if len(existing) > 1 else ""),
                 at=at,
                 why="`mcpgen new` never writes among files that it did not make",
                 help="name another folder; in an existing project run `mcpgen generate`",
