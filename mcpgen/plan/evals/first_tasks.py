@@ -76,15 +76,15 @@ class _Making:
         arguments = {case["tool"]: case.get("arguments") for case in cases}
         usable = {tool.name for tool in self._tools}
         for workflow in self._plan.workflows:
-            given = arguments.get(workflow.name)
-            if given is None or not all(step.tool in usable for step in workflow.steps):
+            inputs = arguments.get(workflow.name)
+            if inputs is None or not all(step.tool in usable for step in workflow.steps):
                 continue
-            given = {**given, **self._find_known_inputs(workflow)}
-            told = _list_told(given)
+            inputs = {**inputs, **self._find_known_inputs(workflow)}
+            stated = _select_stated(inputs)
             yield {
                 "id": _make_id(workflow.name),
-                "goal": _write_goal((workflow.title, told)),
-                "calls": [_call(workflow.name, "", given, told)],
+                "goal": _write_goal((workflow.title, stated)),
+                "calls": [_call(workflow.name, "", inputs, stated)],
             }
 
     def iterate_link_tasks(self) -> Iterator[JsonObject]:
@@ -122,12 +122,12 @@ class _Making:
             with suppress(CannotSampleError):
                 call = self._calls.call(delete, "smallest")
                 self._place_parents(delete, call, {})
-                given, told = call.arguments, _list_told(call.arguments)
+                arguments, stated = call.arguments, _select_stated(call.arguments)
                 place = _fill_path(stored, call.request["path"])
                 yield {
                     "id": _make_id(delete.name),
-                    "goal": _write_goal((delete.title, told)),
-                    "calls": [_call(delete.name, "", given, given)],
+                    "goal": _write_goal((delete.title, stated)),
+                    "calls": [_call(delete.name, "", arguments, arguments)],
                     "state": [{**place, "lacks": {stored.id_member: stored.known_id}}],
                 }
 
@@ -151,18 +151,18 @@ class _Making:
                 known = {stored.parameter: make_reference(_FIRST, pointer)}
             self._place_parents(second, following, {**call.request["path"], **known})
             self._used.add((first.name, second.name))
-            told = _list_told(call.arguments)
+            stated = _select_stated(call.arguments)
             task: JsonObject = {
                 "id": _make_id(f"{first.name}-then-{second.name}"),
-                "goal": _write_goal((first.title, told), (second.title, {})),
+                "goal": _write_goal((first.title, stated), (second.title, {})),
                 "calls": [
-                    _call(first.name, _FIRST, call.arguments, told),
+                    _call(first.name, _FIRST, call.arguments, stated),
                     _call(second.name, "", following.arguments, following.arguments),
                 ],
             }
             if stored is not None and stored.created is not None:
                 reference = make_reference(_FIRST, _place_in_result(first, stored.created.pointer))
-                has = {stored.created.id_member: reference, **_keep(told, stored.created.example)}
+                has = {stored.created.id_member: reference, **_keep(stated, stored.created.example)}
                 task["state"] = [{**_fill_path(stored, call.request["path"]), "has": has}]
             yield task
 
@@ -176,8 +176,8 @@ class _Making:
         Raises:
             CannotSampleError: there is none.
         """
-        wishes: tuple[Which, ...] = ("example", "smallest")
-        for which in wishes:
+        variants: tuple[Which, ...] = ("example", "smallest")
+        for which in variants:
             call = self._calls.call(tool, which)
             self._place_parents(tool, call, {})
             values = [value for _, value in _flatten(call.arguments)]
@@ -244,10 +244,10 @@ class _Making:
     ) -> dict[str, JsonValue]:
         """Return the path parameters that a link states; {} if it states something else."""
         found: dict[str, JsonValue] = {}
-        wanted = {it.wire_name for it in second.arguments if it.location == "path"}
+        path_names = {it.wire_name for it in second.arguments if it.location == "path"}
         for written, value in link.parameters.items():
             name = written.removeprefix("path.")
-            if name not in wanted:
+            if name not in path_names:
                 return {}
             if not isinstance(value, str) or not value.startswith("$"):
                 found[name] = value
@@ -262,32 +262,32 @@ class _Making:
         return found
 
 
-def _call(tool: str, name: str, given: JsonObject, told: JsonObject) -> JsonObject:
+def _call(tool: str, name: str, arguments: JsonObject, stated: JsonObject) -> JsonObject:
     """Return a required call; only the scripted agent sends values that the goal does not state."""
     call: JsonObject = {"tool": tool}
     if name:
         call["id"] = name
-    if told:
-        call["arguments"] = told
-    if given != told:
-        call["sends"] = given
+    if stated:
+        call["arguments"] = stated
+    if arguments != stated:
+        call["sends"] = arguments
     return call
 
 
-def _list_told(given: JsonObject) -> JsonObject:
+def _select_stated(arguments: JsonObject) -> JsonObject:
     """Return the arguments that a goal states: the first short scalars, also those in a body."""
-    told: JsonObject = {}
-    for path, value in [*_flatten(given)][:_MOST_VALUES]:
-        place = told
+    stated: JsonObject = {}
+    for path, value in [*_flatten(arguments)][:_MOST_VALUES]:
+        place = stated
         for name in path[:-1]:
             place = place.setdefault(name, {})
         place[path[-1]] = value
-    return told
+    return stated
 
 
-def _flatten(given: JsonObject) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
+def _flatten(arguments: JsonObject) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
     """Yield the short scalars of arguments and of the members of objects, with their names."""
-    for name, value in sorted(given.items()):
+    for name, value in sorted(arguments.items()):
         members = sorted(value) if isinstance(value, dict) else ()
         for path, each in [((name,), value), *(((name, it), value[it]) for it in members)]:
             is_short = isinstance(each, str) and each.isprintable() and 0 < len(each) <= _MAX_TEXT
@@ -297,11 +297,11 @@ def _flatten(given: JsonObject) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
                 yield path, each
 
 
-def _keep(told: JsonObject, example: JsonObject) -> JsonObject:
+def _keep(stated: JsonObject, example: JsonObject) -> JsonObject:
     """Return the stated values that the stored item has as members."""
     return {
         path[-1]: value
-        for path, value in _flatten(told)
+        for path, value in _flatten(stated)
         if path[-1] in example and type(example[path[-1]]) is type(value)
     }
 
@@ -309,9 +309,9 @@ def _keep(told: JsonObject, example: JsonObject) -> JsonObject:
 def _write_goal(*parts: tuple[str, JsonObject]) -> str:
     """Return the goal: "Add a pet (name: Rex, species: dog). Then: find a pet by its id."."""
     sentences = []
-    for number, (title, told) in enumerate(parts):
+    for number, (title, stated) in enumerate(parts):
         text = quote_text(title, 80).rstrip(".") or "Do it"
-        values = ", ".join(f"{path[-1]}: {_spell(value)}" for path, value in _flatten(told))
+        values = ", ".join(f"{path[-1]}: {_spell(value)}" for path, value in _flatten(stated))
         text = f"{text} ({values})" if values else text
         sentences.append(f"Then: {text[:1].lower()}{text[1:]}." if number else f"{text}.")
     return " ".join(sentences)

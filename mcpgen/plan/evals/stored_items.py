@@ -116,13 +116,13 @@ def _find_item(operation: Operation, names: Iterable[str], answered: Samples) ->
         if not isinstance(body, dict):
             return None
         for name in names:
-            wanted = _fold(name)
-            if own := _find_id(body, wanted):
+            folded = _fold(name)
+            if own := _find_id(body, folded):
                 return ItemPlace("", own, body)
             inner = {
                 member: found
                 for member, value in body.items()
-                if isinstance(value, dict) and (found := _find_id(value, wanted))
+                if isinstance(value, dict) and (found := _find_id(value, folded))
             }
             if len(inner) == 1:
                 ((member, found),) = inner.items()
@@ -130,8 +130,8 @@ def _find_item(operation: Operation, names: Iterable[str], answered: Samples) ->
     return None
 
 
-def _find_id(item: JsonObject, wanted: str) -> str:
-    fitting = (name for name in item if _fold(name) == wanted)
+def _find_id(item: JsonObject, folded: str) -> str:
+    fitting = (name for name in item if _fold(name) == folded)
     name: str = next(fitting, "")
     value = item.get(name, "")
     is_id = isinstance(value, str | int) and not isinstance(value, bool) and value != ""

@@ -110,7 +110,7 @@ class _Proposing:
         shared = [it.name for it in finds.arguments if it.location == "path" and it.name in taken]
         if any(it.required and it.name not in {by.name, *shared} for it in finds.arguments):
             return None
-        given = {by.name: f"$inputs.{by.name}", **{name: f"$inputs.{name}" for name in shared}}
+        inputs = {by.name: f"$inputs.{by.name}", **{name: f"$inputs.{name}" for name in shared}}
         identifier = f"{_BODY}{found.items}/0{json_pointer((found.member,))}"
         other = f"{_BODY}{found.items}/1{json_pointer((found.member,))}"
         outputs = {"id": identifier, "another": other, "matches": f"{_BODY}{found.items}"}
@@ -118,7 +118,7 @@ class _Proposing:
             finds,
             acts,
             by.name,
-            given,
+            inputs,
             outputs,
             {target.name: "$steps.find.outputs.id"},
             f"Find one by `{by.name}` (`{finds.name}`), then call `{acts.name}` for it. Nothing is"
@@ -161,23 +161,23 @@ class _Proposing:
             passed[argument.name] = f"$steps.find.outputs.{argument.name}"
         if not passed:
             return None
-        given = {it.name: f"$inputs.{it.name}" for it in finds.arguments if it.required}
+        inputs = {it.name: f"$inputs.{it.name}" for it in finds.arguments if it.required}
         text = f"Call `{finds.name}`, then `{acts.name}` with what it returned."
-        return self._build(finds, acts, "", given, outputs, passed, text)
+        return self._build(finds, acts, "", inputs, outputs, passed, text)
 
     def _build(
         self,
         finds: ToolPlan,
         acts: ToolPlan,
         by: str,
-        given: Mapping[str, str],
+        inputs: Mapping[str, str],
         outputs: Mapping[str, str],
         passed: Mapping[str, str],
         description: str,
     ) -> FindThenAct | None:
         """Return the workflow; None if its inputs clash, are too large, or no name is free."""
         rest = [it for it in acts.arguments if it.name not in passed and _is_needed(it)]
-        known = {it.name: finds for it in finds.arguments if it.name in given}
+        known = {it.name: finds for it in finds.arguments if it.name in inputs}
         if any(it.name in known and it.name == by for it in rest):
             return None  # the search and the request use the same word
         properties: JsonObject = {}
@@ -209,7 +209,7 @@ class _Proposing:
                 {
                     "id": "find",
                     "operation": choose_reference(finds),
-                    **({"arguments": dict(given)} if given else {}),
+                    **({"arguments": dict(inputs)} if inputs else {}),
                     "outputs": dict(outputs),
                 },
                 step,
@@ -280,8 +280,8 @@ def _has_place(tool: ToolPlan, expression: str) -> bool:
 
 
 def _fits(argument: Argument, found: _Found) -> bool:
-    wanted = _get_types(argument.schema)
-    return not wanted or not found.types or bool(wanted & found.types)
+    expected = _get_types(argument.schema)
+    return not expected or not found.types or bool(expected & found.types)
 
 
 def _get_types(schema: object) -> set[str]:

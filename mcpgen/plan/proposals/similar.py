@@ -194,7 +194,7 @@ class _Finding:
 
     def _agree(self, candidates: Sequence[_Candidate]) -> SimilarOperations | None:
         """Return the group of the tools that agree with the first of them."""
-        if len(candidates) < 2 or not _says_something(candidates[0].tool):
+        if len(candidates) < 2 or not _is_comparable(candidates[0].tool):
             return None
         scope_words = {word for it in candidates for part in it.prefix for word in words(part)}
         first, *others = candidates
@@ -227,9 +227,9 @@ class _Finding:
         kept = [it for it in shared if not {*words(it)} & ({*scope_words} - agreed)]
         while kept and kept[-1] in _PREPOSITIONS:
             kept = kept[:-1]
-        is_telling = len(kept) >= 2 and bool({*words(" ".join(kept))} & agreed)
+        is_descriptive = len(kept) >= 2 and bool({*words(" ".join(kept))} & agreed)
         begins_alike = bool(kept) and all(it.name.startswith(kept[0]) for it in tools)
-        if not (is_telling and begins_alike) or not _PREPOSITIONS.isdisjoint(kept):
+        if not (is_descriptive and begins_alike) or not _PREPOSITIONS.isdisjoint(kept):
             verb = _find_verb(tools[0])
             kept = [verb, *_describe_suffix(alike[0], verb)]
         plain = "_".join(kept)
@@ -307,7 +307,7 @@ def _drop_repeated_owners(candidates: Sequence[_Candidate]) -> list[_Candidate]:
     return [it for it in candidates if counts[it.owner] == 1 and _CHOICE.match(it.owner)]
 
 
-def _says_something(tool: ToolPlan) -> bool:
+def _is_comparable(tool: ToolPlan) -> bool:
     """Whether agreeing results mean anything: a result with members, or a change without one."""
     if tool.output_schema is None:
         operation = tool.operation
@@ -331,11 +331,13 @@ def _is_alike(one: _Candidate, other: _Candidate, scope_words: Collection[str]) 
     shared = len(mine & theirs) / len(mine | theirs) if mine | theirs else 1.0
     if shared < _LEAST_SHARED_ARGUMENTS:
         return False
-    said, meant = (_list_title_words(it.tool, scope_words) for it in (one, other))
-    if said[:1] != meant[:1]:
+    own_words, other_words = (_list_title_words(it.tool, scope_words) for it in (one, other))
+    if own_words[:1] != other_words[:1]:
         return False
-    together = len({*said} | {*meant})
-    return len({*said} & {*meant}) / together >= _LEAST_SHARED_WORDS if together else False
+    together = len({*own_words} | {*other_words})
+    return (
+        len({*own_words} & {*other_words}) / together >= _LEAST_SHARED_WORDS if together else False
+    )
 
 
 def _list_common_arguments(candidate: _Candidate) -> set[str]:

@@ -88,7 +88,7 @@ def _reference(group: ToolGroupPlan) -> str:
     return f"references/{group.module}.md"
 
 
-_TOLD = {  # by heading
+_TOPICS = {  # by heading
     "Jobs in one call": "which jobs take one call",
     "Where identifiers come from": "where identifiers come from",
     "Lists and pages": "how to read lists to their end",
@@ -99,12 +99,12 @@ _TOLD = {  # by heading
 def _describe(plan: ServerPlan, groups: Sequence[ToolGroupPlan], main: SkillText) -> str:
     """Return for what and when a model reads the skill."""
     tags = ", ".join(quote_text(group.tag, 40) or str(group.module) for group in groups[:12])
-    told = [f"which tools are for what ({tags})"]
-    told += [_TOLD[it.heading] for it in main.sections if it.heading in _TOLD]
+    topics = [f"which tools are for what ({tags})"]
+    topics += [_TOPICS[it.heading] for it in main.sections if it.heading in _TOPICS]
     return join_description(
         f"How to work with {main.title} through its tools.",
         quote_sentence(plan.description, 300),
-        f"Use when a task needs {main.title}, before the first call. It says {'; '.join(told)}.",
+        f"Use when a task needs {main.title}, before the first call. It says {'; '.join(topics)}.",
     )
 
 
@@ -123,9 +123,9 @@ def _make_toolset_section(
         if toolset.name in skills:
             more.append(f"Skill: {code(skills[toolset.name])}.")
         count = len(toolset.tools)
-        told = f"{code(toolset.name)} ({count:,} tool{'' if count == 1 else 's'}):"
-        told += f" {_describe_purpose(toolset)}"
-        lines.append(" ".join([told, *more]))
+        line = f"{code(toolset.name)} ({count:,} tool{'' if count == 1 else 's'}):"
+        line += f" {_describe_purpose(toolset)}"
+        lines.append(" ".join([line, *more]))
     rest = "{:,} more; see the files in `references/`."
     return make_section("Which tools to use", bullets(take_lines(lines, 1_500, rest)))
 

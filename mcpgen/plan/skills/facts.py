@@ -23,7 +23,7 @@ from mcpgen.plan.tools.identifier_sources import (
 from mcpgen.plan.tools.pagination import find_size_parameter, is_page_position
 from mcpgen.text.uri_template import mask_variables
 
-_MIN_TELLING = 4  # letters of a name that means the same in all tools: not "id"
+_MIN_LETTERS = 4  # letters of a name that means the same in all tools: not "id"
 _MAX_MEMBERS = 8
 _Collection: TypeAlias = tuple[str, str]  # the source of an operation, and its masked path
 _PHRASES = frozenset(status.phrase.lower() for status in HTTPStatus)
@@ -120,8 +120,8 @@ class ToolFacts:
         schemas = [_item_schema(self.tools[name]) for name in lists]
         schemas += [self.tools[name].output_schema or {} for name in creators]
         members = (find_identifier(schema, wire_name) for schema in schemas)
-        is_telling = not is_ambiguous and len(_normalize(wire_name)) >= _MIN_TELLING
-        names = (wire_name, f"{wire_name}s") if is_telling else ()
+        is_distinctive = not is_ambiguous and len(_normalize(wire_name)) >= _MIN_LETTERS
+        names = (wire_name, f"{wire_name}s") if is_distinctive else ()
         others = [tool for name in names for tool in self._takers.get(name, ())]
         return IdentifierSource(
             argument,
@@ -174,8 +174,10 @@ def _item_schema(tool: ToolPlan) -> JsonObject:
     schema = tool.output_schema or {}
     definitions = schema.get("$defs", {})
     properties = schema.get("properties", {})
-    wanted = tool.pagination.items if tool.pagination is not None else ""
-    names = [name for name in (wanted, tool.result_key) if name in properties] or list(properties)
+    preferred = tool.pagination.items if tool.pagination is not None else ""
+    names = [name for name in (preferred, tool.result_key) if name in properties] or list(
+        properties
+    )
     for name in names:
         member = follow_references(properties[name], definitions)
         items = member.get("items")
@@ -188,10 +190,10 @@ def find_identifier(schema: JsonObject, wire_name: str) -> str:
     """Return the member of an item that has its identifier; "" if its name does not show that."""
     properties = follow_references(schema, schema.get("$defs", {})).get("properties", {})
     plain = {_normalize(name): name for name in properties}
-    wanted = _normalize(wire_name)
-    if wanted in plain:
-        return str(plain[wanted])
-    endings = [name for key, name in plain.items() if len(key) > 1 and wanted.endswith(key)]
+    normalized = _normalize(wire_name)
+    if normalized in plain:
+        return str(plain[normalized])
+    endings = [name for key, name in plain.items() if len(key) > 1 and normalized.endswith(key)]
     return max(endings, key=len, default="")
 
 
@@ -217,12 +219,12 @@ def describe_needs(tool: ToolPlan) -> str:
         return "all arguments optional" if tool.arguments else "no arguments"
     if tool.flat_body is not None:
         return f"needs {join_names(required, _MAX_MEMBERS)}"
-    told = f"needs {join_names(required)}"
+    text = f"needs {join_names(required)}"
     members = _body_schema(tool).get("required", [])
     body = next((item for item in tool.arguments if item.location == "body"), None)
     if members and body is not None and body.required:
-        return f"{told}; {code(body.name)} needs {join_names(members, _MAX_MEMBERS)}"
-    return told
+        return f"{text}; {code(body.name)} needs {join_names(members, _MAX_MEMBERS)}"
+    return text
 
 
 def is_reading(tool: ToolPlan | WorkflowPlan) -> bool:
@@ -234,9 +236,9 @@ def is_irreversible(tool: ToolPlan) -> bool:
     """Return whether a tool ends something, or the manifest calls it destructive."""
     annotations = tool.stated.entry.annotations
     stated = None if annotations is None else annotations.destructive
-    is_told = stated is not False and not is_reading(tool) and ends_something(tool.operation)
+    is_inferred = stated is not False and not is_reading(tool) and ends_something(tool.operation)
     is_deleting = tool.operation.method == "DELETE" or stated is True
-    return is_deleting or is_told or bool(tool.policies.confirm)
+    return is_deleting or is_inferred or bool(tool.policies.confirm)
 
 
 def describe_effect(tool: ToolPlan) -> str:
@@ -256,12 +258,12 @@ def iterate_chains(facts: ToolFacts, tools: Iterable[ToolPlan]) -> Iterator[str]
             for it in facts.identifiers
             if tool.name in it.users and tool.name not in it.creators
         ]
-        gives = [it for it in facts.identifiers if tool.name in it.creators]
-        users = sorted({name for it in gives for name in it.users} - {tool.name})
+        created = [it for it in facts.identifiers if tool.name in it.creators]
+        users = sorted({name for it in created for name in it.users} - {tool.name})
         if needs and users:
             yield (
                 f"{code(tool.name)} takes {', '.join(needs[:4])}. Its result has the"
-                f" {join_names((it.argument for it in gives), 3)} of {join_names(users, 6)}."
+                f" {join_names((it.argument for it in created), 3)} of {join_names(users, 6)}."
             )
 
 
@@ -291,16 +293,16 @@ def describe_pages(tool: ToolPlan) -> str:
     pages = tool.pagination
     if pages is None:
         return _describe_other_pages(tool)
-    told = f"one page for each call. `max_pages` (up to {pages.most}) joins more."
+    text = f"one page for each call. `max_pages` (up to {pages.most}) joins more."
     if pages.is_assumed:
-        told += " Paging is assumed from parameter names."
-    told += _describe_next_page(tool, pages)
+        text += " Paging is assumed from parameter names."
+    text += _describe_next_page(tool, pages)
     size = _find_argument(tool, find_size_parameter(tool.operation))
     if size is None:
-        return told
+        return text
     most = size.schema.get("maximum") if isinstance(size.schema, dict) else None
     bound = f", at most {most:,}" if isinstance(most, int) else ""
-    return f"{told} {code(size.name)} is the size of a page{bound}."
+    return f"{text} {code(size.name)} is the size of a page{bound}."
 
 
 def _describe_other_pages(tool: ToolPlan) -> str:
@@ -311,12 +313,12 @@ def _describe_other_pages(tool: ToolPlan) -> str:
         if item.location == "query" and is_page_position(item.wire_name)
     ]
     properties = tool.input_schema.get("properties", {})
-    told = []
+    parts = []
     for item in positions if tool.operation.method == "GET" else ():
         schema = properties.get(item.name, {})
         about = schema.get("description", "") if isinstance(schema, dict) else ""
-        told.append(f"{code(item.name)}: {quote_sentence(about, 160)}".removesuffix(": "))
-    return f"a part of the list for each call. {' '.join(told)}" if told else ""
+        parts.append(f"{code(item.name)}: {quote_sentence(about, 160)}".removesuffix(": "))
+    return f"a part of the list for each call. {' '.join(parts)}" if parts else ""
 
 
 def _describe_next_page(tool: ToolPlan, pages: Pagination) -> str:

@@ -53,8 +53,8 @@ def write_tool_lines(tools: Sequence[ToolPlan], tokens: int, search: str) -> tup
     short = []
     for tool in tools:
         title = quote_sentence(tool.title, _MAX_TITLE)
-        told = f"{code(tool.name)} ({describe_effect(tool)})"
-        short.append(f"{told}: {title}" if title else told)
+        line = f"{code(tool.name)} ({describe_effect(tool)})"
+        short.append(f"{line}: {title}" if title else line)
     return take_lines(short, tokens, rest)
 
 
@@ -109,10 +109,10 @@ def make_page_section(tools: Sequence[ToolPlan], tokens: int) -> SkillSection | 
     """Return how to read lists to their end, and which results are cut."""
     by_text: dict[str, list[str]] = {}
     for tool in tools:
-        for told in (describe_pages(tool), *_iterate_bounds(tool)):
-            if told:
-                by_text.setdefault(told, []).append(tool.name)
-    lines = [f"{join_names(names)}: {told}" for told, names in by_text.items()]
+        for text in (describe_pages(tool), *_iterate_bounds(tool)):
+            if text:
+                by_text.setdefault(text, []).append(tool.name)
+    lines = [f"{join_names(names)}: {text}" for text, names in by_text.items()]
     rest = "{:,} more lists have pages; `max_pages` joins them."
     return make_section("Lists and pages", bullets(take_lines(lines, tokens, rest)))
 

@@ -94,8 +94,8 @@ def _count(tools: Sequence[ToolPlan]) -> str:
 
 def _describe(toolset: Toolset, tools: Sequence[ToolPlan], facts: ToolFacts) -> str:
     """Return for what and when a model reads the skill."""
-    told = (quote_text(tool.title, 60).rstrip(".") or tool.name for tool in tools[:8])
-    titles = "; ".join(told)
+    names = (quote_text(tool.title, 60).rstrip(".") or tool.name for tool in tools[:8])
+    titles = "; ".join(names)
     about = quote_sentence(toolset.description, 200)
     return join_description(
         f"How to use the {toolset.name.replace('_', ' ')} tools of {facts.title}.",
@@ -139,14 +139,14 @@ def _iterate_steps(tools: Sequence[ToolPlan], facts: ToolFacts) -> Iterator[str]
         )
         yield f"Get what comes from other tools: {first}."
     if found := by_step.get("find"):
-        given = [it.argument for it in facts.identifiers if {*found} & {*it.lists}]
-        result = f" The items have the {join_names(given, 6)} that other calls take."
-        yield f"Find what the task is about: {join_names(found)}.{result if given else ''}"
+        identifiers = [it.argument for it in facts.identifiers if {*found} & {*it.lists}]
+        result = f" The items have the {join_names(identifiers, 6)} that other calls take."
+        yield f"Find what the task is about: {join_names(found)}.{result if identifiers else ''}"
     if found := by_step.get("create"):
-        given = [it.argument for it in facts.identifiers if {*found} & {*it.creators}]
+        identifiers = [it.argument for it in facts.identifiers if {*found} & {*it.creators}]
         yield (
             f"If it does not exist yet, create it: {join_names(found)}. The result has the"
-            f" {join_names(given, 6)} that other calls take."
+            f" {join_names(identifiers, 6)} that other calls take."
         )
     if found := by_step.get("read"):
         first = "Read more" if all(map(is_reading, tools)) else "Read it before you change it"

@@ -80,12 +80,12 @@ def _iterate_steps(flow: WorkflowPlan, facts: ToolFacts) -> Iterator[str]:
     for step in flow.steps:
         tool = facts.tools.get(step.tool)
         effect = f" ({describe_effect(tool)})" if tool is not None else ""
-        told = f"{code(step.id)}: call {code(step.tool)}{effect}{_describe_arguments(step, tool)}."
+        line = f"{code(step.id)}: call {code(step.tool)}{effect}{_describe_arguments(step, tool)}."
         if step.items is not None:
-            told += f" Once for each item of {_name(step.items)}."
+            line += f" Once for each item of {_name(step.items)}."
         if step.condition is not None:
-            told += f" Only if {_describe_condition(step.condition)}."
-        yield told
+            line += f" Only if {_describe_condition(step.condition)}."
+        yield line
 
 
 def _describe_arguments(step: StepPlan, tool: ToolPlan | None) -> str:

@@ -174,28 +174,28 @@ class WorkflowSteps:
         return tool
 
     def _step_arguments(self, step: Step, tool: ToolPlan | None, items: Value | None) -> ObjectOf:
-        given: dict[str, Value] = {}
-        said = [it for it in step.arguments if tool is None or not _is_implied(it, tool)]
+        resolved: dict[str, Value] = {}
+        arguments = [it for it in step.arguments if tool is None or not _is_implied(it, tool)]
         if tool is not None and tool.flat_body is not None:
-            if missing := _find_missing_members(said, tool, tool.flat_body):
+            if missing := _find_missing_members(arguments, tool, tool.flat_body):
                 self._refuse_incomplete(step, tool, missing)
                 return ObjectOf(())
-            said = _gather_members(said, tool, tool.flat_body, step.tokens)
-        for written in said:
+            arguments = _gather_members(arguments, tool, tool.flat_body, step.tokens)
+        for written in arguments:
             value = self._values.resolve(written.value, written.tokens, items=items, step=None)
             if tool is None:
                 continue
             argument = self._find_argument(written, tool)
             if argument is not None:
-                given[argument.name] = value
-                wanted = Known(argument.schema, self._requests)
-                self._check_fits(value, wanted, written.tokens, items)
+                resolved[argument.name] = value
+                expected = Known(argument.schema, self._requests)
+                self._check_fits(value, expected, written.tokens, items)
         if step.max_pages is not None and tool is not None:
             self._check_pages(step, step.max_pages, tool)
-            given["max_pages"] = Literal(step.max_pages)
-        if tool is not None and len(given) >= len(said):  # else one was refused
-            self._check_complete(step, tool, given)
-        return ObjectOf(tuple(given.items()))
+            resolved["max_pages"] = Literal(step.max_pages)
+        if tool is not None and len(resolved) >= len(arguments):  # else one was refused
+            self._check_complete(step, tool, resolved)
+        return ObjectOf(tuple(resolved.items()))
 
     def _check_pages(self, step: Step, max_pages: int, tool: ToolPlan) -> None:
         key, pages = tool.operation.key, tool.pagination
@@ -243,11 +243,11 @@ class WorkflowSteps:
         )
         return None
 
-    def _check_complete(self, step: Step, tool: ToolPlan, given: Collection[str]) -> None:
+    def _check_complete(self, step: Step, tool: ToolPlan, resolved: Collection[str]) -> None:
         missing = [
             argument.name
             for argument in tool.arguments
-            if argument.required and argument.default is UNSET and argument.name not in given
+            if argument.required and argument.default is UNSET and argument.name not in resolved
         ]
         if missing:
             self._refuse_incomplete(step, tool, missing)
@@ -261,37 +261,39 @@ class WorkflowSteps:
             "give it under `arguments`, as a literal or an expression",
         )
 
-    def _check_fits(self, value: Value, wanted: Known, tokens: Tokens, items: Value | None) -> None:
+    def _check_fits(
+        self, value: Value, expected: Known, tokens: Tokens, items: Value | None
+    ) -> None:
         """Reject a value that is never valid for an argument; `items` is the list of `$item`."""
         is_literal, plain = read_literal(value)
         if is_literal:
-            samples = Samples(wanted.shapes.schemas, "request")
-            if problem := samples.problem(wanted.schema, plain):
+            samples = Samples(expected.shapes.schemas, "request")
+            if problem := samples.problem(expected.schema, plain):
                 self._refuse_type(tokens, problem)
-        elif isinstance(value, ObjectOf) and not wanted.types - {"object", "null"}:
-            self._check_members(value, wanted, tokens, items)
+        elif isinstance(value, ObjectOf) and not expected.types - {"object", "null"}:
+            self._check_members(value, expected, tokens, items)
         else:
-            self._check_type(value, wanted.types, tokens, items)
+            self._check_type(value, expected.types, tokens, items)
 
     def _check_members(
-        self, value: ObjectOf, wanted: Known, tokens: Tokens, items: Value | None
+        self, value: ObjectOf, expected: Known, tokens: Tokens, items: Value | None
     ) -> None:
-        keywords = wanted.shape.keywords
+        keywords = expected.shape.keywords
         names = {name for name, _ in value.members}
         if missing := sorted(set(keywords.get("required", ())) - names):
             self._refuse_type(tokens, f"it lacks {', '.join(f'`{name}`' for name in missing)}")
         for name, member in value.members:
             try:
-                known = wanted.at(json_pointer((name,)))
+                known = expected.at(json_pointer((name,)))
             except NothingThereError as error:
                 self._refuse_type((*tokens, name), str(error))
             else:
                 self._check_fits(member, known, (*tokens, name), items)
 
     def _check_type(
-        self, value: Value, wanted: frozenset[str], tokens: Tokens, items: Value | None = None
+        self, value: Value, expected: frozenset[str], tokens: Tokens, items: Value | None = None
     ) -> bool:
-        problem = describe_mismatch(self._values.find_types(value, items), wanted)
+        problem = describe_mismatch(self._values.find_types(value, items), expected)
         if problem:
             self._refuse_type(tokens, problem)
         return not problem
@@ -306,32 +308,32 @@ class WorkflowSteps:
         )
 
 
-def _passes_whole_body(said: Iterable[StepArgument], flat: FlatBody) -> bool:
+def _passes_whole_body(arguments: Iterable[StepArgument], flat: FlatBody) -> bool:
     """Return whether a step passes a body whose members are arguments, such as a result."""
     return any(
-        it.location == "body" or (not it.location and it.name == flat.argument) for it in said
+        it.location == "body" or (not it.location and it.name == flat.argument) for it in arguments
     )
 
 
 def _find_missing_members(
-    said: Iterable[StepArgument], tool: ToolPlan, flat: FlatBody
+    arguments: Iterable[StepArgument], tool: ToolPlan, flat: FlatBody
 ) -> list[str]:
     """Return the required arguments that are members of the body and that a step lacks."""
-    if _passes_whole_body(said, flat):
+    if _passes_whole_body(arguments, flat):
         return []
-    given = {it.name for it in said if not it.location}
+    passed = {it.name for it in arguments if not it.location}
     required = tool.input_schema.get("required", ())
-    return [name for name in required if name in flat.members and name not in given]
+    return [name for name in required if name in flat.members and name not in passed]
 
 
 def _gather_members(
-    said: list[StepArgument], tool: ToolPlan, flat: FlatBody, step: Tokens
+    arguments: list[StepArgument], tool: ToolPlan, flat: FlatBody, step: Tokens
 ) -> list[StepArgument]:
     """Return the arguments of a step with one body in place of those that are its members."""
-    members = [it for it in said if not it.location and it.name in flat.members]
-    others = [it for it in said if it not in members]
+    members = [it for it in arguments if not it.location and it.name in flat.members]
+    others = [it for it in arguments if it not in members]
     if _passes_whole_body(others, flat) or not (members or flat.required):
-        return said
+        return arguments
     body = ObjectOf(
         tuple(
             (tool.wire_names.get(member, member), it.value)

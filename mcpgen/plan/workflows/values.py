@@ -107,13 +107,15 @@ def find_response_schema(operation: Operation, shapes: Shapes) -> Known:
     return Known(found[0], shapes) if len(found) == 1 and is_sure else ANYTHING
 
 
-def describe_mismatch(types: frozenset[str], wanted: frozenset[str]) -> str:
+def describe_mismatch(types: frozenset[str], expected: frozenset[str]) -> str:
     """Describe why no value of some types can be of others; "" if one can, or if unknown."""
-    if not types or not wanted or types & wanted:
+    if not types or not expected or types & expected:
         return ""
-    if ("number" in wanted and "integer" in types) or ("integer" in wanted and "number" in types):
+    if ("number" in expected and "integer" in types) or (
+        "integer" in expected and "number" in types
+    ):
         return ""
-    return f"it is {_format_types(types)}, and {_format_types(wanted)} is wanted"
+    return f"it is {_format_types(types)}, and {_format_types(expected)} is wanted"
 
 
 def _format_types(types: frozenset[str]) -> str:

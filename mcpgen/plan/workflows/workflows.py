@@ -157,9 +157,9 @@ class _Planning:
         return tuple(sorted(found, key=lambda item: (not item.required, item.default is UNSET)))
 
     def _build_description(self, title: str) -> str:
-        told = plain_text(self._workflow.description) or f"{title}."
+        description = plain_text(self._workflow.description) or f"{title}."
         calls = ", ".join(f"`{step.id}`" for step in self._workflow.steps)
-        return f"{told}\n\nIn {len(self._workflow.steps)} steps: {calls}."
+        return f"{description}\n\nIn {len(self._workflow.steps)} steps: {calls}."
 
     def _merge_annotations(self, title: str) -> JsonObject:
         """Return annotations as strict as those of the least harmless step."""
