@@ -365,8 +365,8 @@ class ServerPackage:
     def _make_definition(self) -> ServerDefinition:
         contract = self.contract
         info = {"name": contract["name"], "version": self.version}
-        told = ("title", "description", "icons")
-        info |= {key: contract[key] for key in told if contract.get(key)}
+        keys = ("title", "description", "icons")
+        info |= {key: contract[key] for key in keys if contract.get(key)}
         definition = ServerDefinition(
             info, contract.get("instructions", ""), PreparedList("tools", self._listing)
         )

@@ -94,7 +94,7 @@ MAX_ITEMS: Final = 100  # for which one step runs
 MAX_WAIT_SECONDS: Final = 60.0  # before a step is tried again, whatever `Retry-After` says
 _SHOWN_CHARACTERS: Final = 500  # of what a step gave, in the report of a failure
 _DONE_KEY: Final = "workflow"
-_NOTHING: Final[Mapping[str, StepCondition]] = MappingProxyType({})
+_NO_CONDITIONS: Final[Mapping[str, StepCondition]] = MappingProxyType({})
 _NO_STEP: Final = ""  # where a workflow goes that has ended
 
 
@@ -129,7 +129,7 @@ class _Attempt:
         """
         if self.failure and (not expect or self.run.status is None):
             return self.failure
-        unmet = next((text for text, holds in expect.items() if not holds(self.step)), "")
+        unmet = next((text for text, condition in expect.items() if not condition(self.step)), "")
         return unmet and (self.failure or f"`{unmet}` does not hold")
 
 
@@ -157,7 +157,7 @@ class Workflow:
         arguments: JsonObject,
         *,
         when: bool = True,
-        expect: Mapping[str, StepCondition] = _NOTHING,
+        expect: Mapping[str, StepCondition] = _NO_CONDITIONS,
         on_success: Sequence[SuccessAction] = (),
         on_failure: Sequence[FailureAction] = (),
     ) -> Step:
@@ -203,7 +203,7 @@ class Workflow:
             why = f"it is for {MAX_ITEMS} items at most, and has {len(arguments):,}"
             raise self._make_failure(step, why)
         runs = [
-            await self._repeat_until_settled(step, tool, one, _NOTHING, on_failure)
+            await self._repeat_until_settled(step, tool, one, _NO_CONDITIONS, on_failure)
             for one in arguments
         ]
         return Step(tuple(run for run in runs if run is not None), is_repeated=True)
@@ -263,8 +263,8 @@ class Workflow:
             attempt = self._done[number]
         else:
             try:
-                given, attempts = without_absent(arguments), 1 if own_retries else None
-                run = await self._ctx.run_tool(tool, given, f"{step}-{number}", attempts=attempts)
+                present, attempts = without_absent(arguments), 1 if own_retries else None
+                run = await self._ctx.run_tool(tool, present, f"{step}-{number}", attempts=attempts)
                 attempt = _Attempt(run)
             except InputRequiredError:
                 done = [_to_json(attempt) for attempt in self._attempts]
@@ -283,8 +283,8 @@ class Workflow:
         """Wait until a step may be tried again, unless an earlier round of the call did."""
         if len(self._attempts) < len(self._done):
             return
-        asked = attempt.retry_after_seconds
-        seconds = seconds if asked is None else asked
+        requested = attempt.retry_after_seconds
+        seconds = seconds if requested is None else requested
         self._report_progress(step, repeats, f", again in {seconds:g} seconds")
         await asyncio.sleep(seconds)
 

@@ -235,9 +235,9 @@ class ToolIndex:
         ]
         return [(word, most), *found] if word in rarity else found
 
-    def _list_related(self, said: str) -> Iterator[tuple[str, float]]:
+    def _list_related(self, word: str) -> Iterator[tuple[str, float]]:
         """Yield the terms that the lexicon relates to a word or a phrase, with their weights."""
-        for tenths, terms in self._related.get(said, {}).items():
+        for tenths, terms in self._related.get(word, {}).items():
             for term in terms.split():
                 if term in self._rarity:
                     yield term, tenths / 10

@@ -88,7 +88,7 @@ _STATES = re.compile(
 )
 _GERUND = re.compile(r"\w*[aeiouy]\w*ing")
 _PARTICLES = frozenset("up down off out away in over back on to".split())
-_ASKS = frozenset(
+_QUESTION_STARTS = frozenset(
     WORD.findall(
         "what which who whom whose when where why how is are was were am does do did has had may"
         " can could whether"
@@ -107,7 +107,7 @@ _NO_VERBS = (
     _PREPOSITIONS | _DETERMINERS | frozenset(WORD.findall("any no not details most past per known"))
 )
 
-_SAYS_MY = re.compile(r"\b(?:my|mine|i|me)\b", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"\b(?:my|mine|i|me)\b", re.IGNORECASE)
 _SLASHED = re.compile(r"(?<![\w/.])[A-Za-z][\w.-]*/[A-Za-z][\w.-]*(?![\w/])")  # acme/web
 _QUOTED = re.compile(  # also addresses, and identifiers: "cus_9s6XKzkN", "Q1XY"
     r'"[^"]*"|\bhttps?://\S+|[\w.+-]+@[\w.-]+|\b\w*_\w*\b|\b(?=\w*\d[A-Za-z])\w{3,}'
@@ -178,7 +178,7 @@ class Query:
             ),
             has_name=_QUOTED.search(text) is not None or _NUMBER.search(text) is not None,
             has_slashed_name=_SLASHED.search(text) is not None,
-            is_own=_SAYS_MY.search(text) is not None,
+            is_own=_FIRST_PERSON.search(text) is not None,
         )
 
 
@@ -235,7 +235,7 @@ def _find_requests(plain: str) -> list[frozenset[str]]:
 def _is_question(spoken: Sequence[str]) -> bool:
     """Whether a clause that follows another asks: "when was that", but not "when he left"."""
     return spoken[:1] == ["what"] or (
-        spoken[:1] != ["which"] and len(spoken) > 1 and {*spoken[:2]} <= _ASKS
+        spoken[:1] != ["which"] and len(spoken) > 1 and {*spoken[:2]} <= _QUESTION_STARTS
     )
 
 
@@ -259,7 +259,9 @@ def _find_clause_effects(spoken: list[str], *, may_ask: bool) -> frozenset[str]:
         return frozenset((READ,))
     if first in ("i", "we") and second in ("need", "want"):
         return frozenset((READ, CHANGE))
-    if first in (*_ASKS, "have") or (first in _PREPOSITIONS and second in _ASKS):
+    if first in (*_QUESTION_STARTS, "have") or (
+        first in _PREPOSITIONS and second in _QUESTION_STARTS
+    ):
         return frozenset((READ,) if may_ask else ())
     if first in ("don", "never") or (first == "do" and second == "not"):
         return frozenset((CHANGE, REMOVE))

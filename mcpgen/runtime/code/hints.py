@@ -42,10 +42,10 @@ def describe_problems(report: str, stubs: StubFile, describe: str) -> str:
     if not found:
         return report.strip()
     lines: list[str] = []
-    told: set[str] = set()  # a hint is given once
+    seen: set[str] = set()  # a hint is given once
     for place, rule, message in found[:_MAX_SHOWN]:
-        hints = [it for it in _find_hints(rule, message, stubs, describe) if it not in told]
-        told.update(hints)
+        hints = [it for it in _find_hints(rule, message, stubs, describe) if it not in seen]
+        seen.update(hints)
         lines.append(" ".join([f"{place}: {end_sentence(message)}", *hints]))
     if len(found) > _MAX_SHOWN:
         lines.append(f"… and {len(found) - _MAX_SHOWN} more.")

@@ -145,16 +145,16 @@ class CodeMode:
         own = [slot for slot in runs if slot.caller == caller]
         # Over stdio all runs are those of the one client ("").
         if caller and len(own) >= bounds.runs_per_caller:
-            runs, whose = own, "you already run"
+            runs, subject = own, "you already run"
         elif len(runs) >= bounds.max_runs:
-            whose = "this server already runs"
+            subject = "this server already runs"
         else:
             return None
         number = len(runs)
         passed = time.monotonic() - min(slot.begun for slot in runs)
         seconds = max(1, ceil(bounds.max_seconds - passed))
         text = (
-            f"Nothing was run: {whose} {number} snippet{'s' * (number != 1)}, the most at a time."
+            f"Nothing was run: {subject} {number} snippet{'s' * (number != 1)}, the most at a time."
             f" Try again when one has ended, or in {seconds} seconds."
         )
         return ToolResult((Text(text),), is_error=True, meta={RETRY_AFTER_KEY: seconds * 1000})
@@ -166,12 +166,12 @@ class CodeMode:
             ToolError: one of them is unknown.
         """
         self.checker.prepare()
-        wanted = [name for name in map(str.strip, names.split(",")) if name]
-        wanted = [name_function(name) for name in dict.fromkeys(wanted)]
-        if not wanted:
+        functions = [name for name in map(str.strip, names.split(",")) if name]
+        functions = [name_function(name) for name in dict.fromkeys(functions)]
+        if not functions:
             raise ToolError("Name the tools to describe.")
         try:
-            return self.stubs.describe(wanted)
+            return self.stubs.describe(functions)
         except KeyError as unknown:
             name = str(unknown.args[0])
             close = " or ".join(f"`{it}`" for it in self.stubs.suggest(name))

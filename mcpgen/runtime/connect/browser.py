@@ -100,9 +100,9 @@ def _make_cookie() -> str:
 
 def has_form_token(browser: Browser, fields: Mapping[str, str]) -> bool:
     """Return whether a form comes from a page of this browser."""
-    given = fields.get("form_token", "")
+    token = fields.get("form_token", "")
     return bool(browser.form_token) and hmac.compare_digest(
-        given.encode(), browser.form_token.encode()
+        token.encode(), browser.form_token.encode()
     )
 
 

@@ -224,8 +224,8 @@ class ConnectPages:
         link = await self._find_link(request, browser)
         if fields.get("action") != "connect":
             await self._connector.take(link.id)
-            told = html.paragraph("Nothing was connected. You can close this page.")
-            return self._render("Cancelled", told, browser=browser)
+            message = html.paragraph("Nothing was connected. You can close this page.")
+            return self._render("Cancelled", message, browser=browser)
         client = self._schemes[link.scheme].client
         endpoints = await client.find_endpoints(self._send)
         if await self._connector.take(link.id) is None:
@@ -284,17 +284,17 @@ class ConnectPages:
             return await self._ask_to_sign_in(browser, CONNECTIONS_PATH)
         return await self._render_connections(browser)
 
-    async def _render_connections(self, browser: Browser, told: str = "") -> PageResponse:
+    async def _render_connections(self, browser: Browser, message: str = "") -> PageResponse:
         principal = browser.identity.principal if browser.identity else ""
         accounts = {
             name: account
             for name, scheme in self._schemes.items()
             if (account := await scheme.find_account(principal)) is not None
         }
-        status = (Html(f'<p role="status">{html.text(told)}</p>'),) if told else ()
+        status = (Html(f'<p role="status">{html.text(message)}</p>'),) if message else ()
         if not accounts:
-            nothing = "No account is connected. A tool that needs one asks you to connect it."
-            content = html.join(*status, html.paragraph(nothing))
+            empty_text = "No account is connected. A tool that needs one asks you to connect it."
+            content = html.join(*status, html.paragraph(empty_text))
             return self._render("Your connections", content, browser=browser)
         entries = (self._describe_account(*it, browser) for it in accounts.items())
         content = html.join(
@@ -332,13 +332,13 @@ class ConnectPages:
             raise _PageError(400, "This page cannot be used so", "Go back and try again.")
         is_revoked = await scheme.disconnect(browser.identity.principal, self._send)
         log("info", f"a user has disconnected an account (`{scheme.name}`)")
-        told = "Disconnected."
+        message = "Disconnected."
         if not is_revoked:
-            told += (
+            message += (
                 f" The tokens are deleted here. {self._service} offers no revocation or did not"
                 " answer: remove the access in your account's settings there as well."
             )
-        return await self._render_connections(browser, told)
+        return await self._render_connections(browser, message)
 
     # -- internal ------------------------------------------------------------------------------
 

@@ -82,11 +82,11 @@ def _decode_base64(data: str) -> bytes:
         raise _make_answer_error("an image or audio block is not base64") from None
 
 
-def _check_elicited(given: Elicited, params: JsonObject) -> None:
-    if given.is_accepted and "requestedSchema" in params:
+def _check_elicited(answer: Elicited, params: JsonObject) -> None:
+    if answer.is_accepted and "requestedSchema" in params:
         from mcpgen.jsonschema.validation import SchemaValidator  # imports the validator
 
-        if problems := SchemaValidator(params["requestedSchema"]).problems(given.content):
+        if problems := SchemaValidator(params["requestedSchema"]).problems(answer.content):
             raise _make_answer_error("; ".join(problems))
 
 

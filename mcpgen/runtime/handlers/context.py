@@ -245,7 +245,7 @@ class Context:
     attempts: int | None = None
     """Maximum attempts of a repeatable request; None for the number in the tool's contract."""
 
-    _asked = 0
+    _request_count = 0
     _called = 0
     _allowance: float = NOTIFICATION_BURST
     _at = 0.0
@@ -419,11 +419,11 @@ class Context:
     def _collect_answers(self, requests: dict[str, JsonObject]) -> dict[str, JsonObject]:
         """Return the answers of a modern client, or end the handler until they are complete."""
         answers = {**self._call.input_responses, **self._used}
-        given = {key: answers[key] for key in requests if key in answers}
-        self._used.update(given)  # in place: calls within the call have them as well
-        if len(given) < len(requests):
-            raise InputRequiredError({k: it for k, it in requests.items() if k not in given})
-        return given
+        found = {key: answers[key] for key in requests if key in answers}
+        self._used.update(found)  # in place: calls within the call have them as well
+        if len(found) < len(requests):
+            raise InputRequiredError({k: it for k, it in requests.items() if k not in found})
+        return found
 
     async def _ask_in_task(self, requests: dict[str, JsonObject]) -> dict[str, JsonObject]:
         """Show requests with the task, and wait for the answers."""
@@ -483,7 +483,7 @@ class Context:
 
     async def _ask_legacy_client(self, requests: dict[str, JsonObject]) -> dict[str, JsonObject]:
         """Send requests to a legacy client and wait for all of its answers."""
-        asked = [
+        futures = [
             self._host.ask_client(
                 self._call, it["method"], it["params"], self.client_timeout_seconds
             )
@@ -491,11 +491,11 @@ class Context:
         ]
         self._flush()
         try:
-            return dict(zip(requests, await asyncio.gather(*asked), strict=True))
+            return dict(zip(requests, await asyncio.gather(*futures), strict=True))
         except ToolError:  # one was refused, or came too late
-            for answer in asked:
+            for answer in futures:
                 answer.cancel()
-            await asyncio.wait(asked)  # the client hears of it before the call is answered
+            await asyncio.wait(futures)  # the client hears of it before the call is answered
             raise
 
     async def call_tool(self, name: str, arguments: JsonObject) -> Any:
@@ -553,8 +553,8 @@ class Context:
 
     def _make_key(self, key: str, method: str) -> str:
         """Return the key of a request: the given one, or one that is the same in every round."""
-        self._asked += 1
-        return key or f"{method.partition('/')[0]}-{self._asked}"
+        self._request_count += 1
+        return key or f"{method.partition('/')[0]}-{self._request_count}"
 
     def _make_inner_context(self, scope: str) -> Context:
         """Return the context of a nested call, with its own requests and state."""

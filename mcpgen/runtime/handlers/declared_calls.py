@@ -131,8 +131,8 @@ def _fill(text: str, arguments: Mapping[str, str]) -> str:
 def _raise_failure(result: ToolResult) -> None:
     """Raise ProtocolError if a tool failed."""
     if result.is_error:
-        said = " ".join(block.text for block in result.content if isinstance(block, Text))
-        raise ProtocolError(INTERNAL_ERROR, said)
+        message = " ".join(block.text for block in result.content if isinstance(block, Text))
+        raise ProtocolError(INTERNAL_ERROR, message)
 
 
 def _read_contents(uri: str, media_type: str, data: bytes) -> ResourceContents:

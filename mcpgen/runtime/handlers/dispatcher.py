@@ -131,7 +131,7 @@ class Dispatcher:
         self._tasks: dict[Request, asyncio.Task[None]] = {}
         self._ready: deque[tuple[Request, Flush]] = deque()  # calls that are about to begin
         self._starter: asyncio.Task[None] | None = None  # of them; a loop keeps no task alive
-        self._asked: dict[tuple[ClientConnection, object], asyncio.Future[JsonObject]] = {}
+        self._client_answers: dict[tuple[ClientConnection, object], asyncio.Future[JsonObject]] = {}
 
     @property
     def calls(self) -> Collection[Request]:
@@ -211,8 +211,8 @@ class Dispatcher:
 
     def forget_client(self, protocol: ServerProtocol) -> None:
         """Fail the requests to a client that has disconnected."""
-        for (asked_protocol, _), answer in list(self._asked.items()):
-            if asked_protocol is protocol and not answer.done():
+        for (client, _), answer in list(self._client_answers.items()):
+            if client is protocol and not answer.done():
                 answer.set_exception(ToolError("the client disconnected before it answered"))
 
     async def drain(self, timeout_seconds: float) -> bool:
@@ -400,7 +400,7 @@ class Dispatcher:
         connection = request.connection
         request_id = request.ask_client(method, params)
         answer: asyncio.Future[JsonObject] = loop.create_future()
-        self._asked[connection, request_id] = answer
+        self._client_answers[connection, request_id] = answer
 
         def give_up() -> None:
             if not answer.done():
@@ -410,7 +410,7 @@ class Dispatcher:
 
         def settle(_: asyncio.Future[JsonObject]) -> None:
             timer.cancel()
-            del self._asked[connection, request_id]
+            del self._client_answers[connection, request_id]
             # Does nothing if the client has answered.
             connection.cancel_client_request(request_id, "the answer is no longer needed")
 
@@ -418,7 +418,7 @@ class Dispatcher:
         return answer
 
     def _answer(self, protocol: ServerProtocol, event: ClientAnswer) -> None:
-        answer = self._asked.get((protocol, event.request_id))
+        answer = self._client_answers.get((protocol, event.request_id))
         if answer is None or answer.done():
             return
         if event.result is not None:

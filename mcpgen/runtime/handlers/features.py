@@ -438,12 +438,12 @@ class Features:
         prompt = self._prompts.get(name)
         if prompt is None:
             raise ProtocolError(INVALID_PARAMS, f"unknown prompt {name[:100]!r}")
-        given = await prompt.run(context, **prompt.signature.convert(arguments))
-        if isinstance(given, PromptResult):
-            return given
-        if isinstance(given, str):
-            given = PromptMessage("user", Text(given))
-        messages = (given,) if isinstance(given, PromptMessage) else tuple(given)
+        result = await prompt.run(context, **prompt.signature.convert(arguments))
+        if isinstance(result, PromptResult):
+            return result
+        if isinstance(result, str):
+            result = PromptMessage("user", Text(result))
+        messages = (result,) if isinstance(result, PromptMessage) else tuple(result)
         return PromptResult(messages, prompt.listed.get("description", ""))
 
     async def read_resource(self, uri: str, context: Context) -> ResourceResult:
@@ -453,10 +453,10 @@ class Features:
             ResourceNotFoundError: the URI is unknown, or its function returned nothing.
         """
         feature, variables = self._find_resource(uri)
-        given = await feature.run(context, **feature.signature.convert(variables))
-        if isinstance(given, ResourceResult):
-            return given
-        many = given if isinstance(given, list | tuple) else [given]
+        result = await feature.run(context, **feature.signature.convert(variables))
+        if isinstance(result, ResourceResult):
+            return result
+        many = result if isinstance(result, list | tuple) else [result]
         mime_type = feature.listed.get("mimeType", "")
         contents = tuple(_make_contents(item, uri, mime_type) for item in many)
         if not contents:
@@ -480,8 +480,8 @@ class Features:
         if feature is None:
             return Completion(())
         arguments = params.get("context", {}).get("arguments", {})
-        given = await feature.run(context, argument["value"], arguments)
-        return given if isinstance(given, Completion) else Completion(tuple(given))
+        result = await feature.run(context, argument["value"], arguments)
+        return result if isinstance(result, Completion) else Completion(tuple(result))
 
 
 def _make_list(kind: str, features: Iterable[_Feature]) -> PreparedList:
@@ -505,17 +505,17 @@ def _add(table: dict[Any, Any], key: Any, feature: _Function, kind: str) -> None
     table[key] = feature
 
 
-def _make_tool_result(given: Any, tool: _Tool) -> ToolResult:
-    if isinstance(given, ToolResult):
-        check_numbers(given)
-        return given
-    if isinstance(given, _CONTENT):
-        return ToolResult((given,))
-    if isinstance(given, list | tuple) and given and isinstance(given[0], _CONTENT):
-        return ToolResult(tuple(given))
-    if given is None and not tool.result_key:
+def _make_tool_result(value: Any, tool: _Tool) -> ToolResult:
+    if isinstance(value, ToolResult):
+        check_numbers(value)
+        return value
+    if isinstance(value, _CONTENT):
+        return ToolResult((value,))
+    if isinstance(value, list | tuple) and value and isinstance(value[0], _CONTENT):
+        return ToolResult(tuple(value))
+    if value is None and not tool.result_key:
         return ToolResult((Text("Done."),))
-    plain = to_builtins(given)
+    plain = to_builtins(value)
     text = Text(plain if isinstance(plain, str) else encode_json(plain).decode())
     if isinstance(plain, str) and not tool.result_key:
         return ToolResult((text,))
@@ -523,15 +523,15 @@ def _make_tool_result(given: Any, tool: _Tool) -> ToolResult:
     return ToolResult((text,), plain if is_object else {tool.result_key or "result": plain})
 
 
-def _make_contents(given: object, uri: str, mime_type: str) -> ResourceContents:
-    match given:
+def _make_contents(value: object, uri: str, mime_type: str) -> ResourceContents:
+    match value:
         case ResourceContents():
-            return given
+            return value
         case str():
-            return ResourceContents(uri, mime_type or "text/plain", text=given)
+            return ResourceContents(uri, mime_type or "text/plain", text=value)
         case bytes():
-            return ResourceContents(uri, mime_type or "application/octet-stream", blob=given)
+            return ResourceContents(uri, mime_type or "application/octet-stream", blob=value)
         case None:
             raise ResourceNotFoundError(uri)
         case _:
-            raise TypeError(f"a resource is text, bytes or contents, not {type(given).__name__}")
+            raise TypeError(f"a resource is text, bytes or contents, not {type(value).__name__}")

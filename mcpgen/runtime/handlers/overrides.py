@@ -219,9 +219,9 @@ def _wrap_handler(tool: Tool, hooks: Iterable[Hook]) -> Handler:
 
 def _add_override(function: Handler, call_next: Handler) -> Handler:
     async def handler(ctx: Context, **keywords: Any) -> Any:
-        given = await function(ctx, call_next, **keywords)
-        check_numbers(given)
-        return given
+        result = await function(ctx, call_next, **keywords)
+        check_numbers(result)
+        return result
 
     return handler
 

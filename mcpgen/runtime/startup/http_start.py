@@ -121,8 +121,8 @@ def read_workers(package: ServerPackage) -> int:
 
 
 def _read_drain_timeout(package: ServerPackage, options: Namespace) -> float:
-    given: float | None = options.drain_timeout
-    return package.limits.drain_timeout_seconds if given is None else given
+    timeout_seconds: float | None = options.drain_timeout
+    return package.limits.drain_timeout_seconds if timeout_seconds is None else timeout_seconds
 
 
 def check_connect(package: ServerPackage) -> list[ConfigurationError]:
@@ -213,9 +213,9 @@ def _load_certificate(package: ServerPackage, options: Namespace) -> Certificate
     if not certificate and not key:
         return None
     if not certificate or not key:
-        missing, given = ("TLS_KEY", "TLS_CERT") if certificate else ("TLS_CERT", "TLS_KEY")
+        missing, present = ("TLS_KEY", "TLS_CERT") if certificate else ("TLS_CERT", "TLS_KEY")
         name = prefix + missing
-        raise ConfigurationError(f"missing {name}: {prefix}{given} is set", setting=name)
+        raise ConfigurationError(f"missing {name}: {prefix}{present} is set", setting=name)
     from mcpgen.runtime.transports.http.tls import Certificate
 
     return Certificate(certificate, key, prefix=prefix)

@@ -12,13 +12,13 @@ from mcpgen.runtime.errors import ConfigurationError
 if TYPE_CHECKING:
     from mcpgen.runtime.package import ServerPackage
 
-_ASKS: Final = re.compile(rf"\bctx\.(?:{'|'.join(ASKING_METHODS)})\(".encode())
+_ASKING_CALL: Final = re.compile(rf"\bctx\.(?:{'|'.join(ASKING_METHODS)})\(".encode())
 
 
 def find_asking_handlers(package: ServerPackage) -> list[str]:
     """Return the modules of `handlers/` that ask clients for input, by path in the package."""
     sources = package.read_handler_sources()
-    return [path for path, source in sources.items() if _ASKS.search(source)]
+    return [path for path, source in sources.items() if _ASKING_CALL.search(source)]
 
 
 def check_shared_keys(

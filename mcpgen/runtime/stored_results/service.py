@@ -195,17 +195,17 @@ class StoredResults:
 
     def _describe_missing(self, handle: str) -> str:
         """Return what to do without a result, from nothing but its handle."""
-        told = (
+        text = (
             f"No result is stored under `{handle[:_MAX_SHOWN]}`: it has expired, which happens"
             f" after {self._terms.minutes:g} minutes, or it has given way to others."
         )
         tool = self._tools.get(handle.rpartition(".")[0])
         if tool is None:
-            return f"{told} Call the tool that returned the handle again."
+            return f"{text} Call the tool that returned the handle again."
         if tool.contract["listing"].get("annotations", {}).get("readOnlyHint"):
-            return f"{told} Call `{tool.name}` again with the same arguments."
+            return f"{text} Call `{tool.name}` again with the same arguments."
         return (
-            f"{told} `{tool.name}` may change something: do not call it again only for its result,"
+            f"{text} `{tool.name}` may change something: do not call it again only for its result,"
             " but read what it changed by another tool."
         )
 

@@ -57,7 +57,7 @@ class RunningTask(Task):
         self._flush = flush
         self._message = self._written = ""
         self._writing: asyncio.Task[None] | None = None
-        self._asked: set[str] = set()
+        self._used_keys: set[str] = set()
         self._is_changed = asyncio.Event()
 
     @property
@@ -138,10 +138,10 @@ class RunningTask(Task):
 
     def _make_unique(self, key: str) -> str:
         unique, number = key, 1
-        while unique in self._asked:
+        while unique in self._used_keys:
             number += 1
             unique = f"{key}-{number}"
-        self._asked.add(unique)
+        self._used_keys.add(unique)
         return unique
 
     async def _write_message(self) -> None:

@@ -265,13 +265,13 @@ class TaskService:
 
     async def _listen(self, request: Request, flush: Callable[[], None]) -> None:
         """Acknowledge the tasks of this client, and send the state that each one has now."""
-        wanted = request.requested_notifications
+        requested = request.requested_notifications
         ids = [
             task_id
-            for task_id in dict.fromkeys(wanted["taskIds"])
+            for task_id in dict.fromkeys(requested["taskIds"])
             if await self._find_of_caller(task_id, request.principal) is not None
         ]
-        request.listen({**wanted, "taskIds": ids})
+        request.listen({**requested, "taskIds": ids})
         flush()
         await asyncio.sleep(0)  # a transport that writes a stream now passes changes on, too
         self._keep()
@@ -292,14 +292,14 @@ class TaskService:
                 check_answer(record.requests[key], answer)
 
         def take(record: TaskRecord) -> TaskRecord | None:
-            given = {key: it for key, it in responses.items() if key in record.requests}
-            if not given or not record.is_active:
+            answered = {key: it for key, it in responses.items() if key in record.requests}
+            if not answered or not record.is_active:
                 return None
-            waiting = {key: it for key, it in record.requests.items() if key not in given}
+            waiting = {key: it for key, it in record.requests.items() if key not in answered}
             return replace(
                 record,
                 requests=waiting,
-                answers={**record.answers, **given},
+                answers={**record.answers, **answered},
                 status=INPUT_REQUIRED if waiting else WORKING,
             )
 

@@ -585,8 +585,8 @@ class ToolApi(Struct, eq=False):
         if self.paging is not None:
             self.paging.sent = parts.query
             rule = self.paging.rule
-            given = rule.find_siblings(values["query"], body)
-            given = {name: item for name, item in given.items() if item is not ABSENT}
+            siblings = rule.find_siblings(values["query"], body)
+            siblings = {name: item for name, item in siblings.items() if item is not ABSENT}
 
             async def send(step: Step) -> tuple[HttpResponse, Any]:
                 nonlocal body
@@ -595,7 +595,7 @@ class ToolApi(Struct, eq=False):
                 values["query"], body = rule.move(values["query"], body, step)
                 return await exchange(await build())
 
-            response, value = await self.paging.gather(response, value, given, send)
+            response, value = await self.paging.gather(response, value, siblings, send)
             self.notes = (*self.notes, *self.paging.notes)
         self.last_response, self.last_value = response, value
         return None if returns is None else value

@@ -270,10 +270,10 @@ def compute_delay(
     is_safe = has_key or method in _IDEMPOTENT_METHODS
     if attempts >= max_attempts or not _is_repeatable(method, outcome, is_safe=is_safe):
         return None
-    asked = parse_retry_after(outcome, now) if isinstance(outcome, HttpResponse) else None
-    if asked is None:
-        asked = chance * min(_MAX_DELAY_SECONDS, _FIRST_DELAY_SECONDS * 2.0**attempts)
-    return asked if asked < remaining_seconds else None
+    delay = parse_retry_after(outcome, now) if isinstance(outcome, HttpResponse) else None
+    if delay is None:
+        delay = chance * min(_MAX_DELAY_SECONDS, _FIRST_DELAY_SECONDS * 2.0**attempts)
+    return delay if delay < remaining_seconds else None
 
 
 def _is_repeatable(method: str, outcome: HttpResponse | UpstreamError, *, is_safe: bool) -> bool:

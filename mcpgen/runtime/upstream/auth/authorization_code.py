@@ -208,7 +208,7 @@ class AuthorizationCodeClient:
         """
         state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
         is_offline = offline and endpoints.offers_refresh_scope
-        wanted = sorted({*scopes, *([_OFFLINE] if is_offline else [])})
+        requested = sorted({*scopes, *([_OFFLINE] if is_offline else [])})
         query = {
             **(parameters or {}),
             "response_type": "code",
@@ -218,8 +218,8 @@ class AuthorizationCodeClient:
             "code_challenge": make_challenge(verifier),
             "code_challenge_method": "S256",
         }
-        if wanted:
-            query["scope"] = " ".join(wanted)
+        if requested:
+            query["scope"] = " ".join(requested)
         if self._resource:
             query["resource"] = self._resource
         parts = urlsplit(endpoints.authorization_url)
@@ -321,9 +321,9 @@ def read_code(authorization: Authorization, parameters: Mapping[str, str]) -> st
     if "error" in parameters:
         code = parameters["error"]
         is_shown = code.isascii() and code.isprintable() and 0 < len(code) < 50
-        told = f" (`{code}`)" if is_shown else ""
+        detail = f" (`{code}`)" if is_shown else ""
         raise CallbackError(
-            f"The authorization server did not grant access{told}.", code if is_shown else "error"
+            f"The authorization server did not grant access{detail}.", code if is_shown else "error"
         )
     code = parameters.get("code", "")
     if not code or len(code) > 4096 or not (code.isascii() and code.isprintable()):

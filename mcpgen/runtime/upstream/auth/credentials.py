@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mcpgen.runtime.state.store import Store
     from mcpgen.runtime.upstream.auth.account_store import AccountStore
 
-_NOTHING = AppliedCredentials()
+_NO_CREDENTIALS = AppliedCredentials()
 
 
 class Credentials:
@@ -116,7 +116,7 @@ class Credentials:
         access: Access | None = None,
     ) -> AppliedCredentials:
         """Return the credentials of a chosen requirement."""
-        applied = _NOTHING
+        applied = _NO_CREDENTIALS
         for name, scopes in requirement.items():
             applied = applied.join(await self._schemes[name].apply(send, scopes, access))
         return applied

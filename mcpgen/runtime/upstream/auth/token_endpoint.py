@@ -201,10 +201,10 @@ def _check_issuer(discovery_url: str, issuer: object) -> None:
     expected, is_well_known, _ = discovery_url.partition(_WELL_KNOWN)
     if is_well_known and issuer not in (expected, f"{expected}/"):
         is_shown = isinstance(issuer, str) and issuer.isprintable() and len(issuer) < 300
-        told = f"`{issuer}`" if is_shown else "none"
+        found = f"`{issuer}`" if is_shown else "none"
         raise ToolError(
             f"The API's OpenID Connect discovery is that of `{expected}` and names as its issuer "
-            f"{told}, so no secret was sent to its token endpoint."
+            f"{found}, so no secret was sent to its token endpoint."
         )
 
 
@@ -250,9 +250,9 @@ def read_grant(response: HttpResponse, variables: Sequence[str]) -> TokenGrant:
         )
     code = answer.get("error")
     is_code = isinstance(code, str) and code.isascii() and code.isprintable() and len(code) < 50
-    told = f" (`{code}`)" if is_code else ""
+    detail = f" (`{code}`)" if is_code else ""
     raise GrantRefusedError(
-        f"No access token: its issuer returned status {response.status}{told}. The operator "
+        f"No access token: its issuer returned status {response.status}{detail}. The operator "
         f"of this server can check {' and '.join(variables)}.",
         str(code) if is_code else "",
     )

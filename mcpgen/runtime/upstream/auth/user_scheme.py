@@ -115,8 +115,8 @@ class UserScheme:
         if account is None:
             raise ConnectionNeededError(self.name, scopes)
         if not account.scopes.issuperset(scopes):
-            wanted = account.scopes.union(scopes)
-            raise ConnectionNeededError(self.name, wanted, is_extension=True)
+            required = account.scopes.union(scopes)
+            raise ConnectionNeededError(self.name, required, is_extension=True)
         if account.access_token == refused or (
             account.refresh_token and self._now() >= account.renew_at
         ):

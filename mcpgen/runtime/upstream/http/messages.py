@@ -66,8 +66,8 @@ class HttpResponse(Struct, frozen=True):
 
 def find_field(fields: HeaderFields, name: str) -> str:
     """Return the first field with this name, in any case; "" if there is none."""
-    wanted = name.lower()
-    return next((value for key, value in fields if key.lower() == wanted), "")
+    lowercase = name.lower()
+    return next((value for key, value in fields if key.lower() == lowercase), "")
 
 
 def join_fields(fields: HeaderFields, name: str) -> str:

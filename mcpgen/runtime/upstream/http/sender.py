@@ -71,8 +71,8 @@ class HttpSender:
             request.client_certificate if is_secure else None,
             proxy,
         )
-        asks_proxy = proxy if not is_secure else None
-        head = self._encode_head(request, target or "/", host_field, asks_proxy)
+        forwarding_proxy = proxy if not is_secure else None
+        head = self._encode_head(request, target or "/", host_field, forwarding_proxy)
         connection = await self._pool.acquire(origin, request.private_addresses_setting)
         seconds = 0.0
         try:
@@ -81,10 +81,10 @@ class HttpSender:
                 seconds = self._pool.find_idle_seconds(response.header("keep-alive"))
         finally:
             self._pool.release(origin, connection, idle_seconds=seconds)
-        if asks_proxy is not None and response.status == _PROXY_CREDENTIALS_REQUIRED:
+        if forwarding_proxy is not None and response.status == _PROXY_CREDENTIALS_REQUIRED:
             from mcpgen.runtime.upstream.http.tunnel import make_status_error
 
-            raise make_status_error(asks_proxy, response.status)
+            raise make_status_error(forwarding_proxy, response.status)
         return response
 
     def _encode_head(
@@ -96,15 +96,15 @@ class HttpSender:
         """
         if not target.startswith("/"):
             target = f"/{target}"
-        given = {name.lower() for name, _ in request.headers}
+        present = {name.lower() for name, _ in request.headers}
         fields = [("Host", host_field)]
         if proxy is not None:
             target = f"http://{host_field}{target}"
             if proxy.authorization:
                 fields.append(("Proxy-Authorization", proxy.authorization))
-        if "user-agent" not in given:
+        if "user-agent" not in present:
             fields.append(("User-Agent", self._user_agent))
-        if "accept-encoding" not in given:
+        if "accept-encoding" not in present:
             fields.append(("Accept-Encoding", "gzip, deflate"))
         fields += request.headers
         if request.body is not None or request.method not in _WITHOUT_CONTENT:

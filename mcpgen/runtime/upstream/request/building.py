@@ -70,17 +70,17 @@ def build_parts(
             f"the handler of `{tool}` calls `{method} {path}`, but its contract declares "
             f"`{rules.method} {rules.path}`"
         )
-    given = {
+    by_location = {
         location: {name: value for name, value in by_name.items() if value is not ABSENT}
         for location, by_name in values.items()
     }
-    for location, by_name in given.items():
+    for location, by_name in by_location.items():
         for name, value in by_name.items():
             if isinstance(value, dict):
                 _check_exploded(tool, rules, _find_rule(tool, rules, location, name), value)
     encoded_body = _encode_body(tool, rules, body, content_type, files or FileReader())
     query: list[str] = []
-    for name, value in given["query"].items():
+    for name, value in by_location["query"].items():
         query += _format(tool, _find_rule(tool, rules, "query", name), value, format_query)
     if querystring is not ABSENT:
         rule = _find_querystring_rule(tool, rules)
@@ -89,19 +89,19 @@ def build_parts(
         query.append(_format(tool, rule, querystring, format_querystring))
     headers = [
         (name, _format(tool, _find_rule(tool, rules, "header", name), value, format_header))
-        for name, value in given["header"].items()
+        for name, value in by_location["header"].items()
     ]
     if rules.accept:
         headers.append(("Accept", ", ".join(rules.accept)))
     if encoded_body is not None:
         headers.append(("Content-Type", encoded_body.content_type))
     cookies: list[str] = []
-    for name, value in given["cookie"].items():
+    for name, value in by_location["cookie"].items():
         cookies += _format(tool, _find_rule(tool, rules, "cookie", name), value, format_cookie)
     return RequestParts(
         tool,
         method,
-        _expand_path(tool, rules, given["path"]),
+        _expand_path(tool, rules, by_location["path"]),
         (*rules.template_query, *query),
         tuple(headers),
         tuple(cookies),

@@ -55,8 +55,8 @@ class FileReader(Struct, frozen=True):
     def from_environment(cls, env_prefix: str, environ: Mapping[str, str]) -> FileReader:
         """Allow the folders in `<PREFIX>FILE_ROOTS`, separated as in `PATH`."""
         setting = f"{env_prefix}FILE_ROOTS"
-        given = filter(None, environ.get(setting, "").split(os.pathsep))
-        return cls(tuple(Path(folder).resolve() for folder in given), setting)
+        folders = filter(None, environ.get(setting, "").split(os.pathsep))
+        return cls(tuple(Path(folder).resolve() for folder in folders), setting)
 
     def with_resource(self, uri: str, file: FileContent | None) -> FileReader:
         """Return a copy that also has the content of the resource at `uri`."""

@@ -168,21 +168,21 @@ def _encode_part(
     name: str | None, item: Any, encoding: JsonObject, about: PartSchemas, files: FileReader
 ) -> _Part:
     headers = tuple(_list_fixed_headers(encoding, name))
-    wanted = encoding.get("content_type", "")
+    declared = encoding.get("content_type", "")
     is_file = any(
         schema.get("format") == "binary" or _names_binary(schema.get("contentMediaType", ""))
         for schema in about
     )
     is_encoded = any("contentEncoding" in schema for schema in about)  # and is sent encoded
-    if isinstance(item, str) and not is_encoded and (is_file or _names_binary(wanted)):
+    if isinstance(item, str) and not is_encoded and (is_file or _names_binary(declared)):
         file = files.read(item)
-        content_type = _choose_type(wanted, file.media_type) or _OCTETS
+        content_type = _choose_type(declared, file.media_type) or _OCTETS
         return _Part(name, file.content, content_type, file.name or name, headers)
-    if isinstance(item, (dict, list, tuple)) or is_json(wanted):
-        content_type = _choose_type(wanted, "application/json") or "application/json"
+    if isinstance(item, (dict, list, tuple)) or is_json(declared):
+        content_type = _choose_type(declared, "application/json") or "application/json"
         return _Part(name, format_json(item).encode(), content_type, None, headers)
     plain = _OCTETS if is_encoded else ""
-    content_type = _choose_type(wanted, plain) or plain
+    content_type = _choose_type(declared, plain) or plain
     return _Part(name, _encode_text(format_primitive(item)), content_type, None, headers)
 
 
@@ -212,9 +212,9 @@ def _list_fixed_headers(encoding: JsonObject, name: str | None) -> Iterator[tupl
             yield header["name"], check_header_value(format_primitive(fixed))
 
 
-def _choose_type(wanted: str, known: str) -> str:
-    """Return the file's type if `wanted` ("image/png, image/*") allows it, else its first type."""
-    options = [option.strip() for option in wanted.split(",") if option.strip()]
+def _choose_type(declared: str, known: str) -> str:
+    """Return the file's type if `declared` ("image/*, text/csv") allows it, else its first."""
+    options = [option.strip() for option in declared.split(",") if option.strip()]
     if not options:
         return known
     if known and any(option == known or is_range_of(option, known) for option in options):

@@ -86,8 +86,8 @@ class PaginationRule(Struct, frozen=True):
         if self.kind == "last_item":
             last = items[-1] if items else None
             return self.follow_cursor(get_member(last, self.cursor), query)
-        wanted = query.get(self.size)
-        if not items or (isinstance(wanted, int) and len(items) < wanted):
+        page_size = query.get(self.size)
+        if not items or (isinstance(page_size, int) and len(items) < page_size):
             return None
         return self.count_on(items, query.get(self.parameter, self.first))
 

@@ -84,10 +84,10 @@ def _decode(response: HttpResponse, accept: tuple[str, ...], redactor: Redactor)
 def _is_accepted(media_type: str, accept: tuple[str, ...]) -> bool:
     if not accept:
         return True
-    for wanted in map(essence_of, accept):
-        if wanted in {"*/*", media_type}:
+    for pattern in map(essence_of, accept):
+        if pattern in {"*/*", media_type}:
             return True
-        if wanted.endswith("/*") and media_type.startswith(wanted[:-1]):
+        if pattern.endswith("/*") and media_type.startswith(pattern[:-1]):
             return True
     return False
 
