@@ -323,9 +323,9 @@ class _Comparison:
     def run(self, old: JsonSchema, new: JsonSchema) -> None:
         """Compare everything below two schemas, each pair once, without recursion."""
         self._pending.append((old, new, ""))
-        self.go_on()
+        self.compare_pending()
 
-    def go_on(self) -> None:
+    def compare_pending(self) -> None:
         """Compare the pending pairs, and the pairs that they lead to."""
         while self._pending and self._depth <= _MAX_SUPPOSITIONS:
             old, new, path = self._pending.pop()
@@ -443,7 +443,7 @@ class _Comparison:
             return
         supposed = self._suppose()
         supposed.compare_alternatives(alternatives(old) or [old], alternatives(new) or [new], path)
-        supposed.go_on()
+        supposed.compare_pending()
         if not is_exclusive(old) or any(
             one.kind not in INFORMATIVE_KINDS for one in supposed.found
         ):

@@ -144,7 +144,7 @@ class BaseUrls:
         server = self._servers[0]
         variables = server.get("variables", {})
         names = dict.fromkeys(_PLACEHOLDER.findall(server["url"]))
-        is_set = {name: self._value_set(name) for name in names}
+        is_set = {name: self._read_value(name) for name in names}
         for name, value in is_set.items():
             self._check_choice(name, value, server)
         assigned = [name for name, value in is_set.items() if value]
@@ -213,7 +213,7 @@ class BaseUrls:
         """Return whether the host of a server is one variable, and the operator has set it."""
         authority = _AUTHORITY.match(server["url"])
         variable = _ONE_PLACEHOLDER.match(authority[1]) if authority else None
-        return variable is not None and bool(self._value_set(variable[1]))
+        return variable is not None and bool(self._read_value(variable[1]))
 
     def _require_public(self, url: str) -> str:
         """Return a base URL of the document; raise if its host is private without permission."""
@@ -234,13 +234,13 @@ class BaseUrls:
         setting: str = self._settings.get(_fold(name), f"{self._variable_prefix}{name.upper()}")
         return setting
 
-    def _value_set(self, name: str) -> str:
+    def _read_value(self, name: str) -> str:
         return self._environ.get(self._find_setting(name), "").strip()
 
     def _variable_value(self, name: str, server: JsonObject) -> str:
         setting = self._find_setting(name)
         variable = server.get("variables", {}).get(name, {})
-        value = self._value_set(name) or str(variable.get("default", ""))
+        value = self._read_value(name) or str(variable.get("default", ""))
         if not value:
             raise ConfigurationError(
                 f"the base URL needs a value for `{name}`: set {setting}", setting=setting

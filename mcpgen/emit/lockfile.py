@@ -110,7 +110,7 @@ class Lock(Struct, frozen=True):
     def with_document(self, root: str, changed: LockedDocument) -> Lock:
         """Return the lock with `changed` as the document with this root file, replaced or added."""
         others = [each for each in self.documents if each.root != root]
-        return replace(self, documents=_by_root([*others, changed]))
+        return replace(self, documents=_sort_by_root([*others, changed]))
 
 
 def parse_locked_key(root: str, request: str) -> str:
@@ -137,7 +137,7 @@ def by_operation_key(published: Mapping[str, str], names: Mapping[str, str]) -> 
     return found
 
 
-def _by_root(documents: Iterable[LockedDocument]) -> tuple[LockedDocument, ...]:
+def _sort_by_root(documents: Iterable[LockedDocument]) -> tuple[LockedDocument, ...]:
     return tuple(sorted(documents, key=lambda document: document.root))
 
 
@@ -178,11 +178,11 @@ class _Sections(Struct, frozen=True):
         inputs = self.inputs
         documents = [replace(entry, root=root) for root, entry in self.documents.items()]
         if not documents and inputs.document is not None:
-            documents = _of_version_1(inputs.document, inputs.other_documents)
+            documents = _convert_version_1(inputs.document, inputs.other_documents)
         return Lock(
             mcpgen=self.mcpgen,
             toolchain=self.toolchain,
-            documents=_by_root(documents),
+            documents=_sort_by_root(documents),
             manifest=inputs.manifest,
             answers=inputs.answers,
             files=self.files,
@@ -195,7 +195,9 @@ class _Sections(Struct, frozen=True):
         )
 
 
-def _of_version_1(first: LockedDocument, others: Iterable[LockedDocument]) -> list[LockedDocument]:
+def _convert_version_1(
+    first: LockedDocument, others: Iterable[LockedDocument]
+) -> list[LockedDocument]:
     """Return the documents of a lock of version 1.
 
     A single document had operation keys without a name. A document that the user had added by hand
@@ -335,20 +337,22 @@ class _Entries:
 
     def of(self, key: str, type_: type[T]) -> Iterator[T]:
         """Return the entries with this key and of this type."""
-        return (entry for name, entry in self._all(type_) if name == key)
+        return (entry for name, entry in self._iterate_entries(type_) if name == key)
 
     def documents(self) -> tuple[LockedDocument, ...]:
         """Return the documents without their contents; the first side of a merge has precedence."""
         found: dict[str, LockedDocument] = {}
-        for root, entry in self._all(LockedDocument):
+        for root, entry in self._iterate_entries(LockedDocument):
             if root != "document":  # of version 1, whose key is no path
                 found.setdefault(root, replace(entry, root=root))
         if not found:
             first = next(self.of("document", LockedDocument), None)
             others = next(self.of("other_documents", tuple[LockedDocument, ...]), ())
             if first is not None:
-                found = {each.root: each for each in _of_version_1(first, others)}
-        return _by_root(replace(each, sha256={}, etag="", fetched={}) for each in found.values())
+                found = {each.root: each for each in _convert_version_1(first, others)}
+        return _sort_by_root(
+            replace(each, sha256={}, etag="", fetched={}) for each in found.values()
+        )
 
     def form(self, arguments: str) -> ListingForm | None:
         """Return the form of the listing; None if neither the package nor the lock shows one."""
@@ -359,16 +363,16 @@ class _Entries:
 
     def files(self) -> dict[str, LockedFile]:
         files: dict[str, LockedFile] = {}
-        for path, entry in self._all(LockedFile):
+        for path, entry in self._iterate_entries(LockedFile):
             other = files.setdefault(path, entry)
             files[path] = replace(other, or_sha256=other.or_sha256 | {entry.sha256})
         return files
 
     def tools(self) -> list[tuple[str, _ToolEntry]]:
         """Return the tools in reverse order, so that the values of the first side win in a dict."""
-        return [*self._all(_ToolEntry)][::-1]
+        return [*self._iterate_entries(_ToolEntry)][::-1]
 
-    def _all(self, type_: type[T]) -> Iterator[tuple[str, T]]:
+    def _iterate_entries(self, type_: type[T]) -> Iterator[tuple[str, T]]:
         for key, entry in self._entries:
             with contextlib.suppress(msgspec.ValidationError):
                 yield key, msgspec.convert(entry, type_)

@@ -128,7 +128,7 @@ def _apply(target: Path, journal: _Journal) -> None:
             place = place.resolve() if place.is_symlink() else place
             place.parent.mkdir(parents=True, exist_ok=True)
             if place.exists():
-                _keep_a_later_edit(target, path, (journal.before.get(path), _digest(content)))
+                _preserve_later_edit(target, path, (journal.before.get(path), _digest(content)))
                 shutil.copymode(place, content)
             content.replace(place)
     for path in journal.deletes:
@@ -141,7 +141,7 @@ def _apply(target: Path, journal: _Journal) -> None:
     shutil.rmtree(target / _STAGE, ignore_errors=True)
 
 
-def _keep_a_later_edit(target: Path, path: str, known: Sequence[str | None]) -> None:
+def _preserve_later_edit(target: Path, path: str, known: Sequence[str | None]) -> None:
     """Copy a file that was changed between the planning and the writing of this run."""
     content = (target / path).read_bytes()
     if sha256(content) in known:

@@ -86,7 +86,7 @@ class ModelRun:
         except UnprovenModelError as error:
             raise ModelsFailedError(f"{GENERATOR} wrote what cannot be proven: {error}") from None
         if self._child is not None and self._entry is not None:
-            _keep(self._entry, source)
+            _write_cache_entry(self._entry, source)
         return proven
 
 
@@ -150,7 +150,7 @@ def _read_text(path: Path | None) -> str | None:
         return None
 
 
-def _keep(path: Path, text: str) -> None:
+def _write_cache_entry(path: Path, text: str) -> None:
     """Write `text` to the cache; ignore a cache that is not writable."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
