@@ -91,7 +91,7 @@ def _share(most: int, sizes: Sequence[int]) -> int:
 
 def _describe_server(server: ServerDetails, shares: _Shares) -> JsonObject:
     described: JsonObject = msgspec.to_builtins(server)
-    findings = _take(described["findings"], shares.findings)
+    findings = _take_fitting(described["findings"], shares.findings)
     return {
         **described,
         "status": _describe_status(server.status),
@@ -147,7 +147,7 @@ def _measure(value: JsonValue) -> int:
     return len(msgspec.json.encode(value))
 
 
-def _take(values: Sequence[JsonObject], share: int) -> list[JsonObject]:
+def _take_fitting(values: Sequence[JsonObject], share: int) -> list[JsonObject]:
     """Return the first values, as long as they fit."""
     sizes = itertools.accumulate(map(_measure, values))
     return [value for value, size in zip(values, sizes, strict=True) if size <= share]

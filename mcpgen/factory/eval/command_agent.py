@@ -55,7 +55,7 @@ class CommandAgent:
             raise AgentError(f"the agent cannot be started: {error.strerror}") from None
         conversation = _Conversation(process)
         try:
-            return await conversation.hold(assignment, call_tool)
+            return await conversation.run(assignment, call_tool)
         finally:
             await conversation.end()
 
@@ -70,7 +70,7 @@ class _Conversation:
         self._stderr = b""
         self._listening = asyncio.create_task(self._collect_stderr())
 
-    async def hold(self, assignment: Assignment, call_tool: CallTool) -> str:
+    async def run(self, assignment: Assignment, call_tool: CallTool) -> str:
         task = assignment.task
         await self._send(
             {

@@ -52,7 +52,7 @@ def _examine(subject: Subject, owners: tuple[str, ...]) -> ServerStatus:
     records = read_records(subject)
     stages = judge_stages(subject, records, facts.version)
     drift = judge_drift(subject, records)
-    lint, tests, validate = _keep_current(records, stages)
+    lint, tests, validate = _select_current(records, stages)
     waivers = list_waiver_states(subject, lint, validate)
     lock = subject.files.lock
     return ServerStatus(
@@ -76,7 +76,7 @@ def _examine(subject: Subject, owners: tuple[str, ...]) -> ServerStatus:
     )
 
 
-def _keep_current(
+def _select_current(
     records: Records, stages: tuple[Stage, ...]
 ) -> tuple[LintRecord | None, TestsRecord | None, ValidateRecord | None]:
     """Return the evidence whose inputs have not changed."""

@@ -54,43 +54,43 @@ class _Parser:
         self._at = 0
 
     def parse(self) -> Selection:
-        selects = self._any_of()
+        selects = self._parse_or()
         if self._expression[self._at :].strip():
             raise self._error("`and`, `or` or the end")
         return selects
 
-    def _any_of(self) -> Selection:
-        selects = [self._all_of()]
-        while self._takes("or"):
-            selects.append(self._all_of())
+    def _parse_or(self) -> Selection:
+        selects = [self._parse_and()]
+        while self._accept("or"):
+            selects.append(self._parse_and())
         return lambda names: any(each(names) for each in selects)
 
-    def _all_of(self) -> Selection:
-        selects = [self._one()]
-        while self._takes("and"):
-            selects.append(self._one())
+    def _parse_and(self) -> Selection:
+        selects = [self._parse_term()]
+        while self._accept("and"):
+            selects.append(self._parse_term())
         return lambda names: all(each(names) for each in selects)
 
-    def _one(self) -> Selection:
-        if self._takes("not"):
-            other = self._one()
+    def _parse_term(self) -> Selection:
+        if self._accept("not"):
+            other = self._parse_term()
             return lambda names: not other(names)
-        if self._takes("("):
-            selects = self._any_of()
-            if not self._takes(")"):
+        if self._accept("("):
+            selects = self._parse_or()
+            if not self._accept(")"):
                 raise self._error("`)`")
             return selects
         word = self._next()
         if word in {"", ")", "and", "or"}:
             raise self._error("a word, `not` or `(`")
-        self._takes(word)
+        self._accept(word)
         return lambda names: any(word.lower() in name for name in names)
 
     def _next(self) -> str:
         found = _TOKEN.match(self._expression, self._at)
         return found[1] if found else ""
 
-    def _takes(self, token: str) -> bool:
+    def _accept(self, token: str) -> bool:
         found = _TOKEN.match(self._expression, self._at)
         if found is None or found[1] != token:
             return False

@@ -89,12 +89,12 @@ def _list_files(target: Path) -> Iterator[str]:
             if name not in LEFT_BY_TOOLS
             and f"{prefix}{name}" not in _LEFT_BY_RUNS
             and not name.endswith(".egg-info")
-            and not _leads_back(os.path.join(folder, name))  # noqa: PTH118  (a walk of thousands)
+            and not _links_to_parent(os.path.join(folder, name))  # noqa: PTH118  (a walk of thousands)
         ]
         yield from (f"{prefix}{name}" for name in files if f"{prefix}{name}" not in _LEFT_BY_RUNS)
 
 
-def _leads_back(folder: str) -> bool:
+def _links_to_parent(folder: str) -> bool:
     """Return whether a folder is a link to one of its parents, an endless walk."""
     if not Path(folder).is_symlink():
         return False

@@ -187,7 +187,7 @@ def _has_target(schema: JsonObject, reference: str) -> bool:
 
 def _check_depth(name: str, schema: JsonObject) -> Iterator[Finding]:
     """Count levels of objects and arrays; the arguments themselves are none."""
-    depths = [node.depth for node in iterate_schemas(schema) if _says_something(node.schema)]
+    depths = [node.depth for node in iterate_schemas(schema) if _has_constraints(node.schema)]
     depth = max(depths, default=0) - 1
     if depth > MAX_DEPTH:
         yield flag(
@@ -199,7 +199,7 @@ def _check_depth(name: str, schema: JsonObject) -> Iterator[Finding]:
         )
 
 
-def _says_something(schema: JsonSchema) -> bool:
+def _has_constraints(schema: JsonSchema) -> bool:
     """Return whether a model has to fill in something certain, and not just any JSON."""
     return isinstance(schema, dict) and not schema.keys() <= {"title", "description", "default"}
 

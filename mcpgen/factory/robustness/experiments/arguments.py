@@ -218,7 +218,7 @@ async def _send_deep_nesting(subject: Subject) -> list[Variant]:
     return found[: subject.intensity.cases]  # the deepest are the ones that matter
 
 
-def _of_texts(texts: Sequence[str]) -> Callable[[Subject], Any]:
+def _make_sender(texts: Sequence[str]) -> Callable[[Subject], Any]:
     async def send(subject: Subject) -> list[Variant]:
         return await _collect(
             subject,
@@ -228,7 +228,7 @@ def _of_texts(texts: Sequence[str]) -> Callable[[Subject], Any]:
     return send
 
 
-def _of_raw(texts: Sequence[str]) -> Callable[[Subject], Any]:
+def _make_raw_sender(texts: Sequence[str]) -> Callable[[Subject], Any]:
     async def send(subject: Subject) -> list[Variant]:
         return await _collect(
             subject,
@@ -353,35 +353,35 @@ EXPERIMENTS: Final = (
         title="strings with NUL, line ends and terminal sequences",
         why="system calls reject NUL, and logs are forged by line ends",
         help="reject control characters where they make no sense",
-        variants=_of_texts(_CONTROLS),
+        variants=_make_sender(_CONTROLS),
     ),
     Experiment(
         id="arguments-unicode",
         title="strings with line separators, invisible and combining characters",
         why="a server that splits or measures text wrongly loses messages",
         help="split at line feeds (0x0A) alone",
-        variants=_of_texts(_UNICODE),
+        variants=_make_sender(_UNICODE),
     ),
     Experiment(
         id="arguments-lone-surrogates",
         title="strings with halves of surrogate pairs, as JSON escapes",
         why="they cannot be encoded as UTF-8: a response that repeats them fails",
         help="escape what cannot be encoded when a response is written",
-        variants=_of_raw([f'"{it}"' for it in _SURROGATES]),
+        variants=_make_raw_sender([f'"{it}"' for it in _SURROGATES]),
     ),
     Experiment(
         id="arguments-large-numbers",
         title="integers beyond 64 bits, numbers with hundreds of digits",
         why="conversions overflow, and some loops count up to them",
         help="set `minimum` and `maximum`, and check them before a number is used",
-        variants=_of_raw(_LARGE_NUMBERS),
+        variants=_make_raw_sender(_LARGE_NUMBERS),
     ),
     Experiment(
         id="arguments-not-finite",
         title="NaN, Infinity and numbers that overflow to infinity",
         why="some parsers accept them, and a response that repeats them is not JSON",
         help="reject what is not JSON, and numbers that are not finite",
-        variants=_of_raw(_NOT_FINITE),
+        variants=_make_raw_sender(_NOT_FINITE),
     ),
     Experiment(
         id="arguments-duplicate-keys",

@@ -32,7 +32,7 @@ def _encode(message: Any) -> bytes:
     return json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def _of(texts: Sequence[bytes]) -> Callable[[Subject], Any]:
+def _make_sender(texts: Sequence[bytes]) -> Callable[[Subject], Any]:
     async def send(_subject: Subject) -> list[Variant]:
         return [Variant(repr(text)[1:][:60], text) for text in texts]
 
@@ -149,7 +149,7 @@ EXPERIMENTS: Final = (
         title="frames that are not JSON",
         why="a library on the other side prints a line, and the server must survive it",
         help=_CATCH,
-        variants=_of(_INVALID),
+        variants=_make_sender(_INVALID),
     ),
     Experiment(
         id="frames-truncated",
@@ -163,7 +163,7 @@ EXPERIMENTS: Final = (
         title="JSON that is no message: numbers, texts, null, lists",
         why="a handler that looks up `method` fails outside of the code that catches errors",
         help="check that a message is an object before its members are read",
-        variants=_of(_NO_OBJECTS),
+        variants=_make_sender(_NO_OBJECTS),
     ),
     Experiment(
         id="frames-binary",

@@ -188,27 +188,27 @@ def check_url_errors(probe: Probe, frames: Sequence[Frame]) -> Outcome:
 def check_sampling_tools(probe: Probe, frames: Sequence[Frame]) -> Outcome:
     """A request for sampling has tools only if the client declared `sampling.tools`."""
 
-    def judge(params: JsonObject) -> str:
+    def find_fault(params: JsonObject) -> str:
         if params.keys() & {"tools", "toolChoice"}:
             return "sampling was requested with tools, which the client did not declare"
         return ""
 
-    return _check_sampling(probe, frames, "tools", judge)
+    return _check_sampling(probe, frames, "tools", find_fault)
 
 
 def check_sampling_context(probe: Probe, frames: Sequence[Frame]) -> Outcome:
     """A request for sampling does not ask for the context of other servers."""
 
-    def judge(params: JsonObject) -> str:
+    def find_fault(params: JsonObject) -> str:
         if params.get("includeContext") in ("thisServer", "allServers"):
             return f"sampling was requested with {params['includeContext']!r}"
         return ""
 
-    return _check_sampling(probe, frames, "context", judge)
+    return _check_sampling(probe, frames, "context", find_fault)
 
 
 def _check_sampling(
-    probe: Probe, frames: Sequence[Frame], member: str, judge: Callable[[JsonObject], str]
+    probe: Probe, frames: Sequence[Frame], member: str, find_fault: Callable[[JsonObject], str]
 ) -> Outcome:
     """Judge the params of requests for sampling unless the client declared `sampling.MEMBER`."""
 
@@ -218,7 +218,7 @@ def _check_sampling(
             if method == "sampling/createMessage":
                 declared = _find_client_capabilities(probe, frame).get("sampling")
                 is_allowed = isinstance(declared, dict) and member in declared
-                found = "" if is_allowed else judge(params)
+                found = "" if is_allowed else find_fault(params)
                 if found:
                     return found
         return found

@@ -158,7 +158,7 @@ async def _try_values(
     return found
 
 
-def _judge(attempts: Sequence[_Attempt], *faults: Fault) -> Outcome:
+def _require_refusal(attempts: Sequence[_Attempt], *faults: Fault) -> Outcome:
     """Fail if a request with one of these faults was not refused."""
     chosen = [it for it in attempts if it.fault in faults]
     for it in chosen:
@@ -175,32 +175,32 @@ def _judge(attempts: Sequence[_Attempt], *faults: Fault) -> Outcome:
 async def check_version_required(probe: Probe) -> Outcome:
     """A request without the version header is refused."""
     # A server of 2025-03-26 may read it as one of that revision, which has no `server/discover`.
-    return _judge(await probe.once(_send_wrong_versions), Fault.MISSING)
+    return _require_refusal(await probe.once(_send_wrong_versions), Fault.MISSING)
 
 
 async def check_version_matches(probe: Probe) -> Outcome:
     """A version header unlike the body is refused."""
-    return _judge(await probe.once(_send_wrong_versions), Fault.OTHER)
+    return _require_refusal(await probe.once(_send_wrong_versions), Fault.OTHER)
 
 
 async def check_method_required(probe: Probe) -> Outcome:
     """A request without `Mcp-Method` is refused."""
-    return _judge(await probe.once(_send_wrong_methods), Fault.MISSING)
+    return _require_refusal(await probe.once(_send_wrong_methods), Fault.MISSING)
 
 
 async def check_method_matches(probe: Probe) -> Outcome:
     """A `Mcp-Method` unlike the body is refused."""
-    return _judge(await probe.once(_send_wrong_methods), Fault.OTHER)
+    return _require_refusal(await probe.once(_send_wrong_methods), Fault.OTHER)
 
 
 async def check_name_required(probe: Probe) -> Outcome:
     """A request without `Mcp-Name` is refused."""
-    return _judge(await probe.once(_send_wrong_names), Fault.MISSING)
+    return _require_refusal(await probe.once(_send_wrong_names), Fault.MISSING)
 
 
 async def check_name_matches(probe: Probe) -> Outcome:
     """A `Mcp-Name` unlike the body is refused."""
-    return _judge(await probe.once(_send_wrong_names), Fault.OTHER, Fault.MALFORMED)
+    return _require_refusal(await probe.once(_send_wrong_names), Fault.OTHER, Fault.MALFORMED)
 
 
 async def check_values_case(probe: Probe) -> Outcome:
@@ -208,7 +208,7 @@ async def check_values_case(probe: Probe) -> Outcome:
     attempts = [*(await probe.once(_send_wrong_methods)), *(await probe.once(_send_wrong_names))]
     if any(it.fault == Fault.OTHER and not _is_refused(it.reply) for it in attempts):
         return cannot_decide("headers are not compared with the body at all")
-    return _judge(attempts, Fault.CASE)
+    return _require_refusal(attempts, Fault.CASE)
 
 
 async def check_refusal(probe: Probe) -> Outcome:
@@ -315,14 +315,14 @@ async def check_parameter_required(probe: Probe) -> Outcome:
     """A call without the header of an argument is refused."""
     if not await probe.once(_find_parameters):
         return skip(_NO_PARAMETERS)
-    return _judge(await probe.once(_send_wrong_parameters), Fault.MISSING)
+    return _require_refusal(await probe.once(_send_wrong_parameters), Fault.MISSING)
 
 
 async def check_parameter_matches(probe: Probe) -> Outcome:
     """A header unlike the argument is refused."""
     if not await probe.once(_find_parameters):
         return skip(_NO_PARAMETERS)
-    return _judge(await probe.once(_send_wrong_parameters), Fault.OTHER)
+    return _require_refusal(await probe.once(_send_wrong_parameters), Fault.OTHER)
 
 
 async def check_parameter_characters(probe: Probe) -> Outcome:
@@ -332,7 +332,7 @@ async def check_parameter_characters(probe: Probe) -> Outcome:
     attempts = await probe.once(_send_wrong_parameters)
     if any(it.fault == Fault.OTHER and not _is_refused(it.reply) for it in attempts):
         return cannot_decide("headers are not compared with arguments at all")
-    return _judge(attempts, Fault.MALFORMED)
+    return _require_refusal(attempts, Fault.MALFORMED)
 
 
 async def check_parameter_absent(probe: Probe) -> Outcome:

@@ -167,7 +167,7 @@ async def _compare_tools(probe: Probe, *, is_ordered: bool) -> Outcome:
         names = [str(tool.get("name")) for tool in tools]
         if is_ordered:
             common = set(names) & set(first)
-            is_same = _keep(names, common) == _keep(first, common)
+            is_same = _select_names(names, common) == _select_names(first, common)
         else:
             is_same = sorted(names) == sorted(first)
         if not is_same:
@@ -176,7 +176,7 @@ async def _compare_tools(probe: Probe, *, is_ordered: bool) -> Outcome:
     return succeed()
 
 
-def _keep(names: Sequence[str], common: set[str]) -> list[str]:
+def _select_names(names: Sequence[str], common: set[str]) -> list[str]:
     return [name for name in names if name in common]
 
 
