@@ -160,10 +160,10 @@ class ActionReader:
                 f"retry only the step itself, or {_BY_HAND}",
             )
         else:
-            return action.type != "goto" or self._leads_forward(action, at, step)
+            return action.type != "goto" or self._is_forward(action, at, step)
         return False
 
-    def _leads_forward(self, action: arazzo.Action, at: Tokens, step: arazzo.Step) -> bool:
+    def _is_forward(self, action: arazzo.Action, at: Tokens, step: arazzo.Step) -> bool:
         target, ids = action.step_id, self._ids
         if target not in ids:
             self._refuse(

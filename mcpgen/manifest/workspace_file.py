@@ -26,7 +26,7 @@ def read_workspace_file(content: bytes, problems: Problems) -> WorkspaceSettings
     read = read_typed(content, WORKSPACE_FILE, WorkspaceFile, "workspace", problems)
     file = read.value
     for tokens, path in _iterate_paths(file):
-        if _leads_outside(path):
+        if _is_outside(path):
             read.refuse(
                 tokens,
                 f"`{path}` is outside the workspace's folder",
@@ -88,6 +88,6 @@ def _iterate_owners(file: WorkspaceFile) -> Iterator[tuple[tuple[str, ...], str]
             yield ("owners", pattern), owner
 
 
-def _leads_outside(path: str) -> bool:
+def _is_outside(path: str) -> bool:
     is_absolute = path.startswith("/") or bool(PureWindowsPath(path).anchor) or "\\" in path
     return is_absolute or ".." in PurePosixPath(path).parts or path == "."

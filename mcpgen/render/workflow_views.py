@@ -103,7 +103,7 @@ class _Spelling:
         self._names = names
         self._inputs = {item.name: item.identifier for item in workflow.arguments}
         self._variables = {step.id: step.variable for step in workflow.steps}
-        self._read = set(_steps_read(workflow))
+        self._read = set(_find_read_steps(workflow))
 
     def view(self) -> WorkflowView:
         workflow = self._workflow
@@ -166,7 +166,7 @@ class _Spelling:
         """Return the criteria as a lambda, whose parameter is the result, named as the step."""
         conditions = tuple(criterion.condition for criterion in criteria)
         condition = conditions[0] if len(conditions) == 1 else Junction("and", conditions)
-        is_about_step = step.id in _steps_in(_values_of(condition))
+        is_about_step = step.id in _find_steps(_list_values(condition))
         subject = identifier(step.variable) if is_about_step else Source("_")
         return Source(f"lambda {subject}: {self._condition(condition)}")
 
@@ -216,21 +216,21 @@ class _Spelling:
                 return Source(f"({f' {word} '.join(map(self._condition, parts))})")
 
 
-def _steps_read(workflow: WorkflowPlan) -> Iterator[str]:
+def _find_read_steps(workflow: WorkflowPlan) -> Iterator[str]:
     """The steps whose responses something below them uses."""
-    yield from _steps_in([workflow.output])
+    yield from _find_steps([workflow.output])
     for step in workflow.steps:
-        yield from _steps_in([step.arguments, *([] if step.items is None else [step.items])])
+        yield from _find_steps([step.arguments, *([] if step.items is None else [step.items])])
         conditions = [criterion.condition for criterion in step.criteria]
         for action in (*step.on_success, *step.on_failure):
             conditions += [criterion.condition for criterion in action.criteria]
         if step.condition is not None:
             conditions.append(step.condition)
         for condition in conditions:
-            yield from (each for each in _steps_in(_values_of(condition)) if each != step.id)
+            yield from (each for each in _find_steps(_list_values(condition)) if each != step.id)
 
 
-def _steps_in(found: Iterable[Value]) -> Iterator[str]:
+def _find_steps(found: Iterable[Value]) -> Iterator[str]:
     """The steps that values are of."""
     values = list(found)
     while values:
@@ -243,14 +243,14 @@ def _steps_in(found: Iterable[Value]) -> Iterator[str]:
                 values += [item for _, item in members]
 
 
-def _values_of(condition: Condition) -> Iterable[Value]:
+def _list_values(condition: Condition) -> Iterable[Value]:
     match condition:
         case Truth(value=value):
             yield value
         case Comparison(left=left, right=right):
             yield from (left, right)
         case Negation(condition=inner):
-            yield from _values_of(inner)
+            yield from _list_values(inner)
         case Junction(conditions=parts):
             for part in parts:
-                yield from _values_of(part)
+                yield from _list_values(part)

@@ -171,7 +171,7 @@ def refuse_target(target: Path, problems: Problems) -> bool:
     """Report why a new project cannot be created at `target`; return whether there is a reason."""
     at = Location(target.as_posix())
     if target.is_dir():
-        existing = sorted(path.name for path in target.iterdir() if not _is_nothing(path))
+        existing = sorted(path.name for path in target.iterdir() if not _is_ignorable(path))
         if existing:
             problems.error(
                 "target-not-empty",
@@ -198,7 +198,7 @@ def refuse_target(target: Path, problems: Problems) -> bool:
     return False
 
 
-def _is_nothing(path: Path) -> bool:
+def _is_ignorable(path: Path) -> bool:
     """Whether it may be in a new project's folder: a repository, or files of a killed `new`."""
     if path.name != STATE_FOLDER:
         return path.name == ".git"

@@ -162,7 +162,10 @@ class _Making:
             }
             if stored is not None and stored.created is not None:
                 reference = make_reference(_FIRST, _place_in_result(first, stored.created.pointer))
-                has = {stored.created.id_member: reference, **_keep(stated, stored.created.example)}
+                has = {
+                    stored.created.id_member: reference,
+                    **_select_stored(stated, stored.created.example),
+                }
                 task["state"] = [{**_fill_path(stored, call.request["path"]), "has": has}]
             yield task
 
@@ -297,7 +300,7 @@ def _flatten(arguments: JsonObject) -> Iterator[tuple[tuple[str, ...], JsonValue
                 yield path, each
 
 
-def _keep(stated: JsonObject, example: JsonObject) -> JsonObject:
+def _select_stored(stated: JsonObject, example: JsonObject) -> JsonObject:
     """Return the stated values that the stored item has as members."""
     return {
         path[-1]: value

@@ -199,7 +199,7 @@ class _Finding:
         scope_words = {word for it in candidates for part in it.prefix for word in words(part)}
         first, *others = candidates
         alike = [first, *(it for it in others if _is_alike(first, it, scope_words))]
-        if not 2 <= len(alike) <= _MAX_MEMBERS or not all(map(_names_what_agrees, alike)):
+        if not 2 <= len(alike) <= _MAX_MEMBERS or not all(map(_names_path_end, alike)):
             return None
         members = {it.owner: it.tool for it in alike}
         argument = next((it for it in _FREE_ARGUMENTS if not _is_argument(it, alike)), "")
@@ -257,7 +257,7 @@ def _describe_suffix(candidate: _Candidate, verb: str) -> list[str]:
     return (_make_singular(noun) if is_one else noun).split("_")
 
 
-def _names_what_agrees(candidate: _Candidate) -> bool:
+def _names_path_end(candidate: _Candidate) -> bool:
     """Return whether the title names the end of the path, besides its verb.
 
     `POST /workflows/{id}/transfer` acts on what would be the owner.
