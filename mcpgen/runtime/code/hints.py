@@ -55,7 +55,7 @@ def describe_problems(report: str, stubs: StubFile, describe: str) -> str:
 def _find_hints(rule: str, message: str, stubs: StubFile, describe: str) -> Iterator[str]:
     names = _QUOTED.findall(message)
     if rule == "unresolved-reference" and names:
-        yield _hint_at_name(names[0], stubs, describe)
+        yield _suggest_name(names[0], stubs, describe)
     elif rule == "unresolved-import":
         yield f"Only {_MODULES} can be imported."
     elif rule in _CALL_FAULTS:
@@ -70,7 +70,7 @@ def _find_hints(rule: str, message: str, stubs: StubFile, describe: str) -> Iter
         yield "The value may be None: check that first."
 
 
-def _hint_at_name(name: str, stubs: StubFile, describe: str) -> str:
+def _suggest_name(name: str, stubs: StubFile, describe: str) -> str:
     if name in _MISSING:
         return f"It is not available: {_MISSING[name]}."
     if close := stubs.suggest(name):

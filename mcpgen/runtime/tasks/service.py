@@ -274,7 +274,7 @@ class TaskService:
         request.listen({**requested, "taskIds": ids})
         flush()
         await asyncio.sleep(0)  # a transport that writes a stream now passes changes on, too
-        self._keep()
+        self._start_renewal()
         for task_id in ids:
             record = await self.find(task_id)
             if record is not None:
@@ -379,7 +379,7 @@ class TaskService:
     def _supervise(self, running: RunningTask, record: TaskRecord) -> None:
         self._running[record.id] = running
         running.supervisor = self._begin(self._store_outcome(running, record))
-        self._keep()
+        self._start_renewal()
 
     async def _store_outcome(self, running: RunningTask, record: TaskRecord) -> None:
         """Wait for the end of a handler, and store its outcome."""
@@ -402,12 +402,12 @@ class TaskService:
                 change = partial(_end_interrupted, reason=_SHUT_DOWN)
             else:
                 change = partial(_end, message=self._make_message(running.request, work))
-            await self._insist(record.id, self._of_this_owner(change))
+            await self._insist(record.id, self._limit_to_owner(change))
         finally:
             self._running.pop(record.id, None)
             decoding_budget.release(running.request)
 
-    def _of_this_owner(
+    def _limit_to_owner(
         self, change: Callable[[TaskRecord], TaskRecord | None]
     ) -> Callable[[TaskRecord], TaskRecord | None]:
         """Return a change that does nothing if another process has taken over or ended the task."""
@@ -467,12 +467,12 @@ class TaskService:
         if error is not None:
             log("error", f"tasks: {describe_error(error)}")
 
-    def _keep(self) -> None:
+    def _start_renewal(self) -> None:
         """Renew the lease and follow changes, as long as there are tasks or listeners."""
         if (self._keeping is None or self._keeping.done()) and not self._is_closing:
-            self._keeping = self._begin(self._keep_up(self._open()))
+            self._keeping = self._begin(self._renew_and_follow(self._open()))
 
-    async def _keep_up(self, table: TaskTable) -> None:
+    async def _renew_and_follow(self, table: TaskTable) -> None:
         following = self._begin(self._follow(table))
         try:
             while self._running or self._host.has_task_listeners:
@@ -489,7 +489,7 @@ class TaskService:
     async def _follow(self, table: TaskTable) -> None:
         """Process changes that other processes make."""
         while True:
-            self._begin(self._look_again(table))  # for what was changed before
+            self._begin(self._check_again(table))  # for what was changed before
             try:
                 async with contextlib.aclosing(table.follow()) as changes:
                     async for task_id in changes:
@@ -497,7 +497,7 @@ class TaskService:
             except StoreUnavailableError:
                 await asyncio.sleep(_RETRY_SECONDS)
 
-    async def _look_again(self, table: TaskTable) -> None:
+    async def _check_again(self, table: TaskTable) -> None:
         await asyncio.sleep(_RETRY_SECONDS)
         for task_id in list(self._running):
             await self._notice(table, task_id)
@@ -520,10 +520,10 @@ class TaskService:
         """
         waiting = await table.list_jobs()
         while waiting and not self._is_closing:
-            waiting = [it for it in waiting if await self._belongs_to_another(table, it)]
+            waiting = [it for it in waiting if await self._has_other_owner(table, it)]
             await asyncio.sleep(RENEWAL_SECONDS)
 
-    async def _belongs_to_another(self, table: TaskTable, task_id: str) -> bool:
+    async def _has_other_owner(self, table: TaskTable, task_id: str) -> bool:
         """Continue a job if its owner has ended; return whether it has an owner besides us."""
         record = await table.find(task_id)
         if record is None or record.job is None or record.job.has_own_credentials:

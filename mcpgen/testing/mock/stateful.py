@@ -248,7 +248,7 @@ class StatefulApi:
             tried = islice(map(str, following), _MOST_TRIES)
         of_item = _generate_samples(schema, parameter.name, self._schemas)
         of_path = _generate_samples(parameter.schema, parameter.name, self._api.requests.schemas)
-        counted = _count_on(items.used, schema, self._schemas)
+        counted = _number_ids(items.used, schema, self._schemas)
         for name in chain(tried, of_item, of_path, counted):
             if str(name) not in items.used and self._can_name(parameter, name):
                 yield name
@@ -317,7 +317,7 @@ def _generate_samples(schema: JsonSchema, seed: str, schemas: Schemas) -> Iterat
             yield name
 
 
-def _count_on(used: Iterable[str], schema: JsonSchema, schemas: Schemas) -> Iterator[str]:
+def _number_ids(used: Iterable[str], schema: JsonSchema, schemas: Schemas) -> Iterator[str]:
     """Yield texts like a used id, with a number in the place of its end: "bot_00001"."""
     for name in sorted(used)[:1]:
         ending = _ENDING.search(name)

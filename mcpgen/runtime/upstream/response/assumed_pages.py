@@ -93,10 +93,10 @@ def find_step(
         return rule.follow_cursor(get_member(items[-1], ("id",)), query), False
     if is_end or rule.kind == "cursor":
         return None, is_end and not goes_on
-    return _count_on(rule, value, items, query), not items
+    return _advance_number(rule, value, items, query), not items
 
 
-def _count_on(
+def _advance_number(
     rule: PaginationRule, value: Any, items: list[Any], query: Mapping[str, Any]
 ) -> Step | None:
     """Return the step by number; to page 1 if it is unknown whether that is the first one."""
