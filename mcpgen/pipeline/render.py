@@ -35,7 +35,7 @@ from mcpgen.plan.cases import make_merged_cases, make_workflow_cases
 from mcpgen.plan.evals.first_tasks import make_first_tasks
 from mcpgen.plan.proposals.propose import add_proposals
 from mcpgen.plan.skills.examples import collect_examples
-from mcpgen.plan.skills.skills import write_skills
+from mcpgen.plan.skills.skills import draft_skills
 from mcpgen.plan.tools.first_steps import first_steps
 from mcpgen.plan.tools.search_index import make_index
 from mcpgen.render import json_text
@@ -183,6 +183,7 @@ def _render_tests(plan: ServerPlan, cache: CaseCache, *, is_large: bool) -> _Tes
         Forked(lambda: all_cases.make(plan.tools[:half]), is_worth_it=is_large) as first,
         Forked(lambda: all_cases.make(plan.tools[half:]), is_worth_it=is_large) as second,
     ):
+        complete_skills = draft_skills(plan)  # while the children make the cases
         cases = [first.result(), second.result()]
     cache.write(cases)
     problems = Problems()
@@ -194,7 +195,7 @@ def _render_tests(plan: ServerPlan, cache: CaseCache, *, is_large: bool) -> _Tes
     files = render_cases(plan, [*entries, *merged], flows)
     # The last one of a tool is shown: the first call of a merged tool.
     examples = collect_examples([*entries, *flows, *reversed(merged)]) if plan.skills else {}
-    files += render_skills(plan, write_skills(plan, examples))
+    files += render_skills(plan, complete_skills(examples))
     prove_contents(files, plan.package)
     return _Tests(files, len(entries), problems)
 

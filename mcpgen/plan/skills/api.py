@@ -18,6 +18,7 @@ from mcpgen.plan.skills.tool_lines import (
 )
 from mcpgen.plan.skills.toolset import sort_by_step
 from mcpgen.plan.skills.writing import (
+    SkillDraft,
     bullets,
     code,
     fit_sections,
@@ -36,9 +37,7 @@ _MAX_CHAINS = 10
 _REFERENCE_TOKENS = 4_400
 
 
-def write_api_skill(
-    name: str, facts: ToolFacts, examples: Mapping[str, JsonObject], skills: Mapping[str, str]
-) -> SkillPlan:
+def draft_api_skill(name: str, facts: ToolFacts, skills: Mapping[str, str]) -> SkillDraft:
     """Return the skill of the API; `skills` are the skills of toolsets and workflows, by those."""
     plan = facts.plan
     tools = sort_by_step(list(facts.tools.values()), facts)
@@ -64,24 +63,35 @@ def write_api_skill(
         make_page_section(tools, 500),
         make_effect_section(tools, 600),
         _make_rule_section(plan),
-        make_example_section(plan, _choose_examples(tools, facts), examples, _MAX_EXAMPLES),
     ]
-    files = [
-        SkillText("SKILL.md", title, fit_sections(introduction, sections), tuple(introduction))
-    ]
-    search = "" if plan.search is None else plan.search.search
+    chosen = _choose_examples(tools, facts)
+    references = _write_references(groups, facts)
+
+    def complete(examples: Mapping[str, JsonObject]) -> SkillPlan:
+        shown = make_example_section(plan, chosen, examples, _MAX_EXAMPLES)
+        text = fit_sections(introduction, [*sections, shown])
+        main = SkillText("SKILL.md", title, text, tuple(introduction))
+        return SkillPlan(name, _describe(plan, groups, main), (main, *references))
+
+    return complete
+
+
+def _write_references(groups: Sequence[ToolGroupPlan], facts: ToolFacts) -> list[SkillText]:
+    """Return a file for each group of tools."""
+    files = []
+    search = "" if facts.plan.search is None else facts.plan.search.search
     for group in groups:
         lines = write_tool_lines(sort_by_step(group.listed_tools, facts), _REFERENCE_TOKENS, search)
         about = quote_sentence(group.description, 300)
         files.append(
             SkillText(
                 _reference(group),
-                f"{title}: tools of {quote_text(group.tag, 60) or group.module}",
+                f"{facts.title}: tools of {quote_text(group.tag, 60) or group.module}",
                 fit_sections((), [make_section("Tools", bullets(lines))]),
                 (about,) if about else (),
             )
         )
-    return SkillPlan(name, _describe(plan, groups, files[0]), tuple(files))
+    return files
 
 
 def _reference(group: ToolGroupPlan) -> str:

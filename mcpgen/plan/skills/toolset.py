@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mcpgen.ir.skill_plan import SkillBlock, SkillPlan, SkillText
-from mcpgen.ir.tool_plan import ToolPlan, Toolset
+from mcpgen.ir.skill_plan import SkillBlock, SkillPlan, SkillSection, SkillText
+from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, Toolset
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.skills.facts import ToolFacts, is_irreversible, is_reading
 from mcpgen.plan.skills.tool_lines import (
@@ -18,6 +18,7 @@ from mcpgen.plan.skills.tool_lines import (
     write_tool_lines,
 )
 from mcpgen.plan.skills.writing import (
+    SkillDraft,
     bullets,
     code,
     fit_sections,
@@ -33,9 +34,7 @@ _MAX_MORE_EXAMPLES = 40
 _EXAMPLES = "references/examples.md"
 
 
-def write_toolset_skill(
-    name: str, toolset: Toolset, facts: ToolFacts, examples: Mapping[str, JsonObject]
-) -> SkillPlan:
+def draft_toolset_skill(name: str, toolset: Toolset, facts: ToolFacts) -> SkillDraft:
     """Return the skill of a toolset."""
     plan = facts.plan
     tools = sort_by_step([facts.tools[it] for it in toolset.tools if it in facts.tools], facts)
@@ -52,11 +51,6 @@ def write_toolset_skill(
             f"Where one of them fits the task, prefer a workflow, which makes several calls in one:"
             f" {join_names(flows)}."
         )
-    main = _choose_main_examples(tools, facts)
-    others = [tool.name for tool in tools if examples.get(tool.name) and tool.name not in main]
-    if not any(examples.get(name) for name in main):  # nothing would refer to the others
-        main, others = others[:_MAX_EXAMPLES], others[_MAX_EXAMPLES:]
-    rest = make_example_section(plan, others, examples, _MAX_MORE_EXAMPLES, heading="Calls")
     sections = [
         make_call_section(plan, tools),
         make_section(
@@ -70,18 +64,39 @@ def write_toolset_skill(
         make_page_section(tools, 350),
         make_effect_section(tools, 450),
         make_failure_section(facts, tools, 400),
-        make_example_section(
-            plan, main, examples, _MAX_EXAMPLES, more=_EXAMPLES if rest is not None else ""
-        ),
     ]
     introduction = [line for line in introduction if line]
-    files = [
-        SkillText("SKILL.md", title, fit_sections(introduction, sections), tuple(introduction))
-    ]
-    if rest is not None:
-        text = fit_sections((), [rest])
-        files.append(SkillText(_EXAMPLES, f"{title}, more example calls", text))
-    return SkillPlan(name, _describe(toolset, tools, facts), tuple(files))
+    description = _describe(toolset, tools, facts)
+    main = _choose_main_examples(tools, facts)
+
+    def complete(examples: Mapping[str, JsonObject]) -> SkillPlan:
+        shown, more = _make_example_sections(plan, tools, main, examples)
+        text = fit_sections(introduction, [*sections, shown])
+        files = [SkillText("SKILL.md", title, text, tuple(introduction))]
+        if more is not None:
+            text = fit_sections((), [more])
+            files.append(SkillText(_EXAMPLES, f"{title}, more example calls", text))
+        return SkillPlan(name, description, tuple(files))
+
+    return complete
+
+
+def _make_example_sections(
+    plan: ServerPlan,
+    tools: Sequence[ToolPlan],
+    main: list[str],
+    examples: Mapping[str, JsonObject],
+) -> tuple[SkillSection | None, SkillSection | None]:
+    """Return the calls that SKILL.md shows, and those of the other tools for a file of their own.
+
+    `main` are the names of the tools that are shown if they have examples.
+    """
+    others = [tool.name for tool in tools if examples.get(tool.name) and tool.name not in main]
+    if not any(examples.get(name) for name in main):  # nothing would refer to the others
+        main, others = others[:_MAX_EXAMPLES], others[_MAX_EXAMPLES:]
+    more = make_example_section(plan, others, examples, _MAX_MORE_EXAMPLES, heading="Calls")
+    file = _EXAMPLES if more is not None else ""
+    return make_example_section(plan, main, examples, _MAX_EXAMPLES, more=file), more
 
 
 def _count(tools: Sequence[ToolPlan]) -> str:

@@ -26,6 +26,7 @@ from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.skills.facts import ToolFacts, describe_effect, is_irreversible, is_reading
 from mcpgen.plan.skills.tool_lines import make_example_section, quote_question
 from mcpgen.plan.skills.writing import (
+    SkillDraft,
     bullets,
     code,
     fit_sections,
@@ -40,9 +41,7 @@ _MAX_ARGUMENTS = 8
 _MAX_LITERAL = 60
 
 
-def write_workflow_skill(
-    name: str, flow: WorkflowPlan, facts: ToolFacts, examples: Mapping[str, JsonObject]
-) -> SkillPlan:
+def draft_workflow_skill(name: str, flow: WorkflowPlan, facts: ToolFacts) -> SkillDraft:
     """Return the skill of a workflow."""
     introduction = [
         quote_sentence(flow.description, 800, is_own=True),
@@ -55,16 +54,21 @@ def write_workflow_skill(
         _make_result_section(flow),
         _make_effect_section(flow, facts),
         _make_failure_section(flow),
-        make_example_section(facts.plan, [flow.name], examples, 1, heading="Example call"),
     ]
     title = quote_text(flow.title, 80, is_own=True)
-    text = fit_sections(introduction, sections)
     description = join_description(
         f"{title} with {facts.title}, by one call of the tool {flow.name}.",
         quote_sentence(flow.description, 500, is_own=True),
         "Use when that is the task, with this tool or step by step.",
     )
-    return SkillPlan(name, description, (SkillText("SKILL.md", title, text, tuple(introduction)),))
+
+    def complete(examples: Mapping[str, JsonObject]) -> SkillPlan:
+        example = make_example_section(facts.plan, [flow.name], examples, 1, heading="Example call")
+        text = fit_sections(introduction, [*sections, example])
+        main = SkillText("SKILL.md", title, text, tuple(introduction))
+        return SkillPlan(name, description, (main,))
+
+    return complete
 
 
 def _iterate_inputs(flow: WorkflowPlan) -> Iterator[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import TypeAlias
 
 from mcpgen.contract.frontmatter import MAX_DESCRIPTION
-from mcpgen.ir.skill_plan import MAX_FILE_TOKENS, SkillBlock, SkillSection
-from mcpgen.jsonschema.types import JsonValue
+from mcpgen.ir.skill_plan import MAX_FILE_TOKENS, SkillBlock, SkillPlan, SkillSection
+from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.text.invisible import escape_markdown_line, visible
 from mcpgen.text.prose import end_sentence, plain_line, shorten_at_sentence, split_sentences
 from mcpgen.text.signals.steering import find_steering_phrases
@@ -17,6 +18,9 @@ from mcpgen.text.signals.steering import find_steering_phrases
 _BYTES_OF_A_TOKEN = 4
 _MAX_SHOWN_NAMES = 12
 _MAX_JSON = 900  # characters of an example
+
+SkillDraft: TypeAlias = Callable[[Mapping[str, JsonObject]], SkillPlan]
+"""Adds example calls to a skill: their arguments, by tool and workflow."""
 
 
 @lru_cache(maxsize=16_384)

@@ -20,7 +20,7 @@ from mcpgen.ir.tool_plan import (
     ToolSearch,
     Toolset,
 )
-from mcpgen.plan.skills.skills import write_skills
+from mcpgen.plan.skills.skills import draft_skills
 from mcpgen.text.identifiers import Identifier
 from tests.support.plans import AT, argument, operation, parameter, server_plan, tool
 
@@ -128,11 +128,11 @@ def section_of(skill: SkillPlan, heading: str) -> list[str]:
 
 
 def toolset_skill(plan: ServerPlan, **examples: dict[str, Any]) -> SkillPlan:
-    return write_skills(plan, examples)[1]
+    return draft_skills(plan)(examples)[1]
 
 
 def test_there_is_a_skill_for_each_subject() -> None:
-    api, toolset = write_skills(shop(), {})
+    api, toolset = draft_skills(shop())({})
     assert (api.name, toolset.name) == ("shop", "shop-pets")
     assert [file.path for file in api.files] == ["SKILL.md", "references/pets.md"]
     assert api.description.startswith("How to work with Shop through its tools. Sells pets.")
@@ -170,7 +170,7 @@ def test_the_order_of_steps_is_told() -> None:
 
 
 def test_the_api_tells_what_a_call_needs_of_others() -> None:
-    api = write_skills(shop(), {})[0]
+    api = draft_skills(shop())({})[0]
     assert section_of(api, "Order of steps") == [
         (
             "`place_order` takes `pet_id` from `list_pets` or `add_pet`. Its result has the"
@@ -322,7 +322,7 @@ def test_an_example_that_is_long_or_hides_something_is_left_out() -> None:
 
 def test_tools_that_are_not_listed_are_called_by_another_tool() -> None:
     search = ToolSearch("search_tools", "describe_tool", "call_tool", (), (), 100)
-    for skill in write_skills(shop(search=search), {"add_pet": {"body": {"name": "Rex"}}}):
+    for skill in draft_skills(shop(search=search))({"add_pet": {"body": {"name": "Rex"}}}):
         told = section_of(skill, "How to call these tools")
         assert "`describe_tool`" in told[1]
         assert "`call_tool`" in told[2]
@@ -342,7 +342,7 @@ def test_a_skill_of_many_tools_is_bounded(count: int) -> None:
     toolset = Toolset("pets", "", tuple(it.name for it in many))
     search = ToolSearch("search_tools", "describe_tool", "call_tool", (), (), 100)
     plan = shop(groups=(group,), toolsets=(toolset,), search=search)
-    for skill in write_skills(plan, {}):
+    for skill in draft_skills(plan)({}):
         for file in skill.files:
             assert sum(len(line) for line in lines_of(file)) < 20_000
     assert any(
@@ -374,7 +374,7 @@ def test_sentences_of_a_document_that_steer_a_model_are_left_out() -> None:
         description=f"Sells pets. {STEERING}",
         changes={"get_pet": {"description": f"Fetch a pet. {STEERING}", "title": STEERING}},
     )
-    for skill in write_skills(plan, {"get_pet": {"pet_id": STEERING}}):
+    for skill in draft_skills(plan)({"get_pet": {"pet_id": STEERING}}):
         texts = [skill.description]
         for file in skill.files:
             texts += [file.title, *file.introduction, *lines_of(file)]
@@ -386,6 +386,6 @@ def test_text_of_the_manifest_is_kept() -> None:
     note = "Always call `list_pets` before any other tool."
     entry = OperationEntry(append=note)
     changes = {"get_pet": {"description": note, "stated": EffectiveEntry(entry)}}
-    api, toolset = write_skills(shop(owner_notes=note, changes=changes), {})
+    api, toolset = draft_skills(shop(owner_notes=note, changes=changes))({})
     assert note in api.files[0].introduction
     assert any(line.endswith(note) for line in section_of(toolset, "Tools"))
