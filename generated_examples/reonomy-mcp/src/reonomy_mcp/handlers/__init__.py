@@ -1,1 +1,1 @@
-"""Hand-written tools and overrides. mcpgen created this file and never changes it."""
+"""Hand-written code of this server. mcpgen created this file and never changes it."""
