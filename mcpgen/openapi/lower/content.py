@@ -259,6 +259,6 @@ def _find_root(item: MediaType, schemas: Mapping[str, JsonSchema]) -> str:
         types = {"object"}
     if types not in ({"object"}, {"array"}):
         return ""
-    told = [part["xml"].get("name") for part in parts if isinstance(part.get("xml"), dict)]
-    names = [*filter(None, told), find_reference(item.schema)]
+    xml_names = [part["xml"].get("name") for part in parts if isinstance(part.get("xml"), dict)]
+    names = [*filter(None, xml_names), find_reference(item.schema)]
     return names[0] if isinstance(names[0], str) and _XML_NAME.match(names[0]) else ""

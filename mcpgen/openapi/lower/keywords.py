@@ -89,8 +89,8 @@ def _repair_type(name: JsonValue, place: Place) -> JsonObject:
     lowered = name.strip().lower() if isinstance(name, str) else None
     meaning = {"type": lowered} if lowered in TYPES else _OTHER_TYPE_NAMES.get(lowered or "any")
     if lowered is None or meaning is None:
-        said = f"`{name}`" if isinstance(name, str) else describe_type(name)
-        return place.drop(f"unknown type {said}")
+        shown = f"`{name}`" if isinstance(name, str) else describe_type(name)
+        return place.drop(f"unknown type {shown}")
     place.warn(
         "schema-type", f"invalid type `{name}`; it was read as {meaning.get('type', 'any type')}"
     )

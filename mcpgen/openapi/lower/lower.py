@@ -57,7 +57,7 @@ def lower(document: Document, problems: Problems) -> Api:
 class _Lowering:
     def __init__(self, source: Source, skipped: tuple[SkippedOperation, ...]) -> None:
         self.source = source
-        self.told = frozenset(left.operation for left in skipped)
+        self.already_skipped = frozenset(left.operation for left in skipped)
         self.skipped = list(skipped)
         self.schemas = SchemaLowering(source)
         self.parameters = ParameterLowering(source, self.schemas)
@@ -120,7 +120,7 @@ class _Lowering:
                 self.source.warn("path-item", "invalid path item: expected an object", item.pointer)
                 continue
             for method, node in self._methods(item):
-                if f"{method} {path}" in self.told:
+                if f"{method} {path}" in self.already_skipped:
                     continue
                 try:
                     yield self._operation(path, method, node, item)

@@ -223,11 +223,11 @@ def _plain(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", text).strip("_") or "Schema"
 
 
-def _distinct(wanted: dict[str, str], taken: frozenset[str]) -> dict[str, str]:
+def _distinct(proposed: dict[str, str], taken: frozenset[str]) -> dict[str, str]:
     """Add a hash of the pointer to names that are equal (ignoring case), taken or too long."""
-    users = Counter(name.lower() for name in wanted.values())
+    users = Counter(name.lower() for name in proposed.values())
     names = {}
-    for pointer, name in wanted.items():
+    for pointer, name in proposed.items():
         names[pointer] = name
         is_free = users[name.lower()] == 1 and name.lower() not in taken
         if not is_free or len(name) > _MAX_LENGTH:

@@ -27,14 +27,14 @@ def overlay_of(document: Document, problems: Iterable[Diagnostic]) -> JsonObject
     for problem in problems:
         if problem.at is None or problem.at.file != document.shown_as:
             continue
-        parts, held = _find(document.root, problem.at.pointer)
+        parts, current = _find(document.root, problem.at.pointer)
         if not parts or any(parts == known for known, _ in removals):
             continue
         if _is_dropped(problem, parts):
             action = {"target": _path(parts), "description": problem.message, "remove": True}
             removals.append((parts, action))
         else:
-            changes += _list_changes(document.root, parts, held, problem)
+            changes += _list_changes(document.root, parts, current, problem)
     # Removals follow all changes, last list item first, so that no index changes before its use.
     removals.sort(key=lambda found: _in_order(found[0]), reverse=True)
     actions = [*changes, *(action for _, action in removals)]
@@ -56,26 +56,26 @@ def _is_dropped(problem: Diagnostic, parts: tuple[str | int, ...]) -> bool:
 
 
 def _list_changes(
-    root: JsonValue, parts: tuple[str | int, ...], held: JsonValue, problem: Diagnostic
+    root: JsonValue, parts: tuple[str | int, ...], current: JsonValue, problem: Diagnostic
 ) -> list[JsonObject]:
     """Return the actions of a repair that replaced or added a value."""
-    told = {"description": problem.message}
+    description = {"description": problem.message}
     if problem.code in _UNDECLARED_IN and problem.repair is not None:
         name, location = problem.repair.declares, _UNDECLARED_IN[problem.code]
         of_text = {"type": "string"} if "swagger" in root else {"schema": {"type": "string"}}
         parameter = {"name": name, "in": location, "required": True, **of_text}
-        return [{"target": _path(parts), **told, "update": {"parameters": [parameter]}}]
+        return [{"target": _path(parts), **description, "update": {"parameters": [parameter]}}]
     if problem.code == "path-parameter-optional":
-        return [{"target": _path(parts), **told, "update": {"required": True}}]
-    if problem.code == "duplicate-required" and isinstance(held, list):
-        value: JsonValue = list(dict.fromkeys(name for name in held if isinstance(name, str)))
-    elif problem.code == "security" and isinstance(held, dict):
-        value = [held]
+        return [{"target": _path(parts), **description, "update": {"required": True}}]
+    if problem.code == "duplicate-required" and isinstance(current, list):
+        value: JsonValue = list(dict.fromkeys(name for name in current if isinstance(name, str)))
+    elif problem.code == "security" and isinstance(current, dict):
+        value = [current]
     else:
         return []
     # An update appends to a list, so the old value is removed first.
     return [
-        {"target": _path(parts), **told, "remove": True},
+        {"target": _path(parts), **description, "remove": True},
         {"target": _path(parts[:-1]), "update": {parts[-1]: value}},
     ]
 

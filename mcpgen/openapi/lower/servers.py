@@ -104,19 +104,19 @@ def report_host(url: str, pointer: str, source: Source) -> None:
         return
     if not host or "{" in host:
         return
-    meant = canonical_host(host)
+    canonical = canonical_host(host)
     if is_unusual_spelling(host):
         source.warn(
             "unusual-host",
-            f"`{host}` is an unusual spelling of the address {meant}",
+            f"`{host}` is an unusual spelling of the address {canonical}",
             pointer,
             why="such spellings can disguise an address; it is treated as its usual spelling",
-            help=f"write {meant}",
+            help=f"write {canonical}",
         )
     if is_private(host):
         source.warn(
             "private-server",
-            f"`{meant}` is a private address",
+            f"`{canonical}` is a private address",
             pointer,
             why="requests would go to the operator's network, so the operator has to permit it:"
             " with the base URL of the API, or with `<PREFIX>ALLOW_PRIVATE=1`",

@@ -142,7 +142,7 @@ def _copy(root: JsonValue, rewrites: Rewrites, copies: dict[int, JsonValue]) -> 
     if id(root) in copies:
         return copies[id(root)]
     copies[id(root)] = _empty(root)
-    around = {id(root)}
+    ancestors = {id(root)}
     pending = [(root, _entries(root))]
     while pending:
         node, entries = pending[-1]
@@ -152,13 +152,13 @@ def _copy(root: JsonValue, rewrites: Rewrites, copies: dict[int, JsonValue]) -> 
             inner = value if replacement is None else replacement.value
             if (id(node), key) in rewrites.references:
                 inner = rewrites.references[id(node), key]
-            elif id(inner) in around:
+            elif id(inner) in ancestors:
                 inner = {}
             elif id(inner) in copies:
                 inner = copies[id(inner)]
             elif isinstance(inner, dict | list):
                 copies[id(inner)] = _empty(inner)
-                around.add(id(inner))
+                ancestors.add(id(inner))
                 pending.append((inner, _entries(inner)))
                 inner = copies[id(inner)]
             if isinstance(made, list):
@@ -169,7 +169,7 @@ def _copy(root: JsonValue, rewrites: Rewrites, copies: dict[int, JsonValue]) -> 
                 break
         else:
             pending.pop()
-            around.discard(id(node))
+            ancestors.discard(id(node))
     return copies[id(root)]
 
 

@@ -136,10 +136,10 @@ class References:
             if (found := self._look_up(holder, place)) and isinstance(found.node, dict)
             for key in found.node
         ]
-        wanted = json_pointer(tokens)
+        target = json_pointer(tokens)
         last = json_pointer(tokens[-1:])
         close = [pointer for pointer in candidates if pointer.endswith(last)]
-        close += difflib.get_close_matches(wanted, candidates[:5000], n=1, cutoff=0.75)
+        close += difflib.get_close_matches(target, candidates[:5000], n=1, cutoff=0.75)
         return BrokenReferenceError(
             "unresolved-ref",
             f"unknown reference `{reference[:200]}`",

@@ -139,10 +139,10 @@ class _Walk:
         kind, layers = self._grammar.document, [Target(self._root, (), self._root.value)]
         for token in tokens:
             kind = kind.fields.get(token, _NOTHING)
-            around = next((it for it in layers if it.node.get(token) is not None), None)
-            if around is None or kind is _NOTHING:
+            parent = next((it for it in layers if it.node.get(token) is not None), None)
+            if parent is None or kind is _NOTHING:
                 return
-            found = Target(around.file, (*around.tokens, token), around.node[token])
+            found = Target(parent.file, (*parent.tokens, token), parent.node[token])
             if not isinstance(found.node, dict):
                 if not kind.is_optional:
                     unit = self._add_unit(Target(found.file, found.tokens, None), kind)
@@ -311,8 +311,8 @@ class _Walk:
             target = self._references.follow(reference, found.file, kind)
             self._rewrite(found.node, "$ref", found.file, target)
             found = target
-            is_around = found.tokens == start.tokens[: len(found.tokens)]
-            if id(found.node) in passed or (found.file is start.file and is_around):
+            is_ancestor = found.tokens == start.tokens[: len(found.tokens)]
+            if id(found.node) in passed or (found.file is start.file and is_ancestor):
                 raise _circle_error()
             passed.add(id(found.node))
             if not isinstance(found.node, dict) or not isinstance(found.node.get("$ref"), str):

@@ -157,14 +157,14 @@ def _report_syntax(source: SourceText, error: json.JSONDecodeError, problems: Pr
     rest = source.text[error.pos :].strip()
     expected = error.msg[:1].lower() + error.msg[1:]
     if error.msg.startswith("Unterminated string"):
-        said, is_cut = "unterminated string", True
+        message, is_cut = "unterminated string", True
     elif not rest:
-        said, is_cut = f"unexpected end of file, {expected}", True
+        message, is_cut = f"unexpected end of file, {expected}", True
     else:
-        said, is_cut = f"{expected}, found `{rest[0]}`", False
+        message, is_cut = f"{expected}, found `{rest[0]}`", False
     problems.error(
         "json-syntax",
-        f"invalid JSON: {said}",
+        f"invalid JSON: {message}",
         at=source.location(error.pos),
         why="the document cannot be read beyond this place",
         help="the file may be truncated: download or export it again"

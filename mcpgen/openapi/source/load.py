@@ -74,14 +74,14 @@ def _detect_version(file: ReadFile, problems: Problems) -> str:
     """Return "2.0" to "3.2"; reject other documents."""
     root: JsonValue = file.value
     if not isinstance(root, dict):
-        held = "nothing" if root is None else f"{describe_type(root)} at its root"
-        _reject_kind(file, f"not an OpenAPI document: expected an object, found {held}", problems)
+        actual = "nothing" if root is None else f"{describe_type(root)} at its root"
+        _reject_kind(file, f"not an OpenAPI document: expected an object, found {actual}", problems)
     key = next((key for key in ("openapi", "swagger") if key in root), None)
     if key is None:
         kind = next((kind for known, kind in _OTHER_KINDS.items() if known in root), "")
-        said = f"; this looks like {kind}" if kind else ""
+        hint = f"; this looks like {kind}" if kind else ""
         _reject_kind(
-            file, f"not an OpenAPI document: missing `openapi` or `swagger`{said}", problems
+            file, f"not an OpenAPI document: missing `openapi` or `swagger`{hint}", problems
         )
     written = root[key]
     # `swagger: 2.0` without quotes is a number in YAML; published documents have it.

@@ -80,11 +80,11 @@ class SourceText:
     def _excerpt(self, start: int, end: int) -> str:
         """Return a part of the text with masked credentials, including partly contained ones."""
         before = max(0, start - _MAX_EXCERPT)
-        around = self.text[before : end + _MAX_EXCERPT]
-        around = _USERINFO.sub(lambda found: "*" * len(found[0]), around)
+        context = self.text[before : end + _MAX_EXCERPT]
+        context = _USERINFO.sub(lambda found: "*" * len(found[0]), context)
         for secret in self.secrets:
-            around = around.replace(secret, "*" * len(secret))
-        return around[start - before : end - before]
+            context = context.replace(secret, "*" * len(secret))
+        return context[start - before : end - before]
 
 
 def decode(content: bytes, shown_as: str, problems: Problems) -> SourceText:

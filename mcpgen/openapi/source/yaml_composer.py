@@ -197,8 +197,8 @@ def compose_yaml(
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         offset = min(mark.index, len(source.text)) if mark else 0
-        said = error.problem or error.context or "not understood"
-        _report_syntax(source, offset, said, problems)
+        message = error.problem or error.context or "not understood"
+        _report_syntax(source, offset, message, problems)
     except yaml.reader.ReaderError as error:
         _report_syntax(source, _reader_offset(source, error), str(error.reason), problems)
     raise RejectedError
@@ -212,10 +212,10 @@ def _reader_offset(source: SourceText, error: yaml.reader.ReaderError) -> int:
     return len(before.decode(errors="ignore"))
 
 
-def _report_syntax(source: SourceText, offset: int, said: str, problems: Problems) -> None:
+def _report_syntax(source: SourceText, offset: int, message: str, problems: Problems) -> None:
     problems.error(
         "yaml-syntax",
-        f"invalid YAML: {said}",
+        f"invalid YAML: {message}",
         at=source.location(offset),
         why="the document cannot be read beyond this place",
         help="check the indentation and quotes here and in the previous line",

@@ -113,8 +113,8 @@ def _violation(
             message = f"invalid value {shown}" if "`" in shown else f"invalid value ({shown})"
             yield Violation(tokens, message, f"it must match `{pattern}`" if schema else "")
         case Kind.PropertyNames(inner):
-            for spelled in _violation(inner, standard, schema):
-                yield Violation((*tokens, str(inner.instance)), spelled.message, spelled.help)
+            for violation in _violation(inner, standard, schema):
+                yield Violation((*tokens, str(inner.instance)), violation.message, violation.help)
         case kind:
             rule = getattr(kind, "name", "")
             yield Violation(tokens, f"violation of the rule `{rule}` of {standard}'s schema")
