@@ -79,14 +79,14 @@ class Direction:
         )
         return schema if is_plain else self.of(schema)
 
-    def of(self, schema: JsonSchema, hidden_around: frozenset[str] = frozenset()) -> JsonSchema:
+    def of(self, schema: JsonSchema, inherited: frozenset[str] = frozenset()) -> JsonSchema:
         """Return `schema` in this direction; its `$ref`s refer to `schemas`.
 
-        `hidden_around` names the properties that an enclosing schema of the same value hides.
+        `inherited` names the properties that an enclosing schema of the same value hides.
         """
         if isinstance(schema, bool):
             return schema
-        hidden = hidden_around
+        hidden = inherited
         if not _AFFECTED.isdisjoint(schema):
             hidden |= self.find_hidden(schema)
         converted: JsonObject = {}
@@ -101,17 +101,15 @@ class Direction:
             elif keyword in MAPS_OF_SCHEMAS:
                 converted[keyword] = self._convert_values(value)
             else:
-                around = hidden if keyword in _SAME_VALUE else frozenset()
-                converted[keyword] = self._convert_keyword(value, around)
+                passed_on = hidden if keyword in _SAME_VALUE else frozenset()
+                converted[keyword] = self._convert_keyword(value, passed_on)
         return converted
 
-    def _convert_keyword(self, value: JsonValue, hidden_around: frozenset[str]) -> JsonValue:
+    def _convert_keyword(self, value: JsonValue, inherited: frozenset[str]) -> JsonValue:
         if isinstance(value, dict):
-            return self.of(value, hidden_around)
+            return self.of(value, inherited)
         if isinstance(value, list):
-            return [
-                self.of(part, hidden_around) if isinstance(part, dict) else part for part in value
-            ]
+            return [self.of(part, inherited) if isinstance(part, dict) else part for part in value]
         return value
 
     def _convert_values(self, schemas: Mapping[str, JsonSchema]) -> JsonObject:

@@ -25,7 +25,7 @@ class CannotSampleError(ValueError):
     """No valid value was found for a schema; the message states the location and the reason."""
 
 
-class Wish(NamedTuple):
+class Preference(NamedTuple):
     """Selection among the valid values.
 
     `which` is "smallest", "largest" or "example"; with another `variant` or `seed` (often the name
@@ -42,7 +42,7 @@ class Wish(NamedTuple):
         return crc32(self.seed.encode()) % 900 + 100
 
 
-def sample_number(keywords: JsonObject, wish: Wish, *, is_integer: bool) -> int | float:
+def sample_number(keywords: JsonObject, preference: Preference, *, is_integer: bool) -> int | float:
     """Return a number within `minimum`, `maximum`, their exclusive forms and `multipleOf`.
 
     Raises:
@@ -53,7 +53,7 @@ def sample_number(keywords: JsonObject, wish: Wish, *, is_integer: bool) -> int 
     if is_integer and step is not None and step.denominator != 1:
         step = Fraction(step.numerator)  # the whole multiples of p/q are those of p
     if step is None:
-        return _spell_number(_pick_fraction(low, high, keywords, wish))
+        return _spell_number(_pick_fraction(low, high, keywords, preference))
     first = None if low is None else ceil(low / step)
     last = None if high is None else floor(high / step)
     if first is not None and _is_excluded(first * step, keywords.get("exclusiveMinimum")):
@@ -62,7 +62,7 @@ def sample_number(keywords: JsonObject, wish: Wish, *, is_integer: bool) -> int 
         last -= 1
     if first is not None and last is not None and first > last:
         raise CannotSampleError("no number lies within its bounds")
-    return _spell_number(_pick_number(first, last, wish) * step)
+    return _spell_number(_pick_number(first, last, preference) * step)
 
 
 def _find_bounds(keywords: JsonObject) -> tuple[Fraction | None, Fraction | None]:
@@ -84,50 +84,50 @@ def _is_excluded(value: Fraction, bound: float | None) -> bool:
     return bound is not None and value == _read_fraction(bound)
 
 
-def _pick_number(first: int | None, last: int | None, wish: Wish) -> int:
-    """Choose an integer from `first` to `last`, by the wish."""
-    if wish.which == "smallest":
+def _pick_number(first: int | None, last: int | None, preference: Preference) -> int:
+    """Choose an integer from `first` to `last`, by the preference."""
+    if preference.which == "smallest":
         start = first if first is not None else min(0, last if last is not None else 0)
-        chosen = start + wish.variant
-    elif wish.which == "largest" and last is not None:
-        chosen = min(last, max(_SAFE_INTEGER, first or 0)) - wish.variant
+        chosen = start + preference.variant
+    elif preference.which == "largest" and last is not None:
+        chosen = min(last, max(_SAFE_INTEGER, first or 0)) - preference.variant
     else:
-        chosen = wish.number + wish.variant
+        chosen = preference.number + preference.variant
     if last is not None:
         chosen = min(chosen, last)
     return max(chosen, first) if first is not None else chosen
 
 
 def _pick_fraction(
-    low: Fraction | None, high: Fraction | None, keywords: JsonObject, wish: Wish
+    low: Fraction | None, high: Fraction | None, keywords: JsonObject, preference: Preference
 ) -> Fraction:
     """Choose a bound if it is requested and allowed, else a fraction well inside the bounds."""
     if low is not None and high is not None and low > high:
         raise CannotSampleError("no number lies within its bounds")
-    wished = {"smallest": low, "largest": high}.get(wish.which)
-    is_excluded = wished in (
+    preferred = {"smallest": low, "largest": high}.get(preference.which)
+    is_excluded = preferred in (
         _read_fraction(keywords.get("exclusiveMinimum")),
         _read_fraction(keywords.get("exclusiveMaximum")),
     )
-    if wished is not None and not is_excluded and not wish.variant:
-        return wished
+    if preferred is not None and not is_excluded and not preference.variant:
+        return preferred
     half = Fraction(1, 2)
     if low is not None and high is not None:
-        return low + (high - low) / (2 + wish.variant)
+        return low + (high - low) / (2 + preference.variant)
     if low is not None:
-        return low + half + wish.variant
+        return low + half + preference.variant
     if high is not None:
-        return high - half - wish.variant
-    start = Fraction(0) if wish.which == "smallest" else wish.number + half
-    return start + wish.variant
+        return high - half - preference.variant
+    start = Fraction(0) if preference.which == "smallest" else preference.number + half
+    return start + preference.variant
 
 
 def _spell_number(value: Fraction) -> int | float:
     return int(value) if value.denominator == 1 else float(value)
 
 
-def sample_texts(keywords: JsonObject, wish: Wish, schemas: Schemas) -> Iterator[str]:
-    """Yield texts with a schema's lengths, pattern and format, the best for the wish first.
+def sample_texts(keywords: JsonObject, preference: Preference, schemas: Schemas) -> Iterator[str]:
+    """Yield texts with a schema's lengths, pattern and format, the preferred ones first.
 
     Raises:
         CannotSampleError: nothing was found.
@@ -140,7 +140,7 @@ def sample_texts(keywords: JsonObject, wish: Wish, schemas: Schemas) -> Iterator
     asserted = ("minLength", "maxLength", "pattern", "format")
     rule = {keyword: keywords[keyword] for keyword in asserted if keyword in keywords}
     found = False
-    for text in _iterate_likely_texts(keywords, wish):
+    for text in _iterate_likely_texts(keywords, preference):
         if schemas.fits(rule, text) if rule else True:
             found = True
             yield text
@@ -162,13 +162,13 @@ def _explain_no_text(rule: JsonObject, schemas: Schemas) -> str:
     return f"no generated text satisfies {rules}"
 
 
-def _iterate_likely_texts(keywords: JsonObject, wish: Wish) -> Iterator[str]:
+def _iterate_likely_texts(keywords: JsonObject, preference: Preference) -> Iterator[str]:
     if "pattern" in keywords:
-        yield from _list_pattern_texts(keywords, wish)
-    yield from _format_texts(str(keywords.get("format", "")), wish)
+        yield from _list_pattern_texts(keywords, preference)
+    yield from _format_texts(str(keywords.get("format", "")), preference)
     if _is_base64(keywords):
-        yield b64encode(wish.seed[:30].encode() + bytes([wish.variant % 256])).decode()
-    yield _sample_plain_text(keywords, wish)
+        yield b64encode(preference.seed[:30].encode() + bytes([preference.variant % 256])).decode()
+    yield _sample_plain_text(keywords, preference)
     if "pattern" in keywords:
         yield from _COMMON_TEXTS
 
@@ -182,24 +182,24 @@ def _is_base64(keywords: JsonObject) -> bool:
     return keywords.get("format") in {"binary", "byte"} or not is_text
 
 
-def _list_pattern_texts(keywords: JsonObject, wish: Wish) -> list[str]:
-    """Return a few texts of allowed lengths that match the pattern, sorted by the wish."""
+def _list_pattern_texts(keywords: JsonObject, preference: Preference) -> list[str]:
+    """Return a few texts of allowed lengths that match the pattern, sorted by the preference."""
     least, most = keywords.get("minLength", 0), keywords.get("maxLength", MAX_TEXT)
     try:
         matches = iterate_matching_texts(keywords["pattern"], longest=max(256, least))
         found = list(islice((text for text in matches if least <= len(text) <= most), 8))
     except TooHardError:
         return []  # one of the common texts may fit
-    if wish.which == "largest":
+    if preference.which == "largest":
         found.reverse()
-    start = wish.variant % len(found) if found else 0
+    start = preference.variant % len(found) if found else 0
     return found[start:] + found[:start]
 
 
-def _format_texts(name: str, wish: Wish) -> Iterator[str]:
+def _format_texts(name: str, preference: Preference) -> Iterator[str]:
     if name in _FORMATS:
-        seed = re.sub(r"[^a-z0-9]", "", wish.seed.lower()) or "text"
-        yield _FORMATS[name](seed, (wish.number + wish.variant) % 1000)
+        seed = re.sub(r"[^a-z0-9]", "", preference.seed.lower()) or "text"
+        yield _FORMATS[name](seed, (preference.number + preference.variant) % 1000)
 
 
 def _sample_date(number: int) -> str:
@@ -247,14 +247,14 @@ _COMMON_TEXTS = (
 )
 
 
-def _sample_plain_text(keywords: JsonObject, wish: Wish) -> str:
+def _sample_plain_text(keywords: JsonObject, preference: Preference) -> str:
     """Return a text of letters and digits of the seed, with an allowed length."""
     least, most = keywords.get("minLength", 0), keywords.get("maxLength", MAX_TEXT)
-    seed = _NOT_PLAIN.sub("", wish.seed) or "text"
-    mark = str(wish.variant) if wish.variant else ""
-    if wish.which == "smallest":
+    seed = _NOT_PLAIN.sub("", preference.seed) or "text"
+    mark = str(preference.variant) if preference.variant else ""
+    if preference.which == "smallest":
         length = max(least, len(mark))
-    elif wish.which == "largest" and most <= _LONGEST_TEXT:
+    elif preference.which == "largest" and most <= _LONGEST_TEXT:
         length = most
     else:
         length = max(least, len(seed + mark))

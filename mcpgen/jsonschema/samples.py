@@ -11,7 +11,12 @@ import msgspec
 
 from mcpgen.jsonschema.direction import Direction, DirectionName, intersect
 from mcpgen.jsonschema.patterns import TooHardError, iterate_matching_texts
-from mcpgen.jsonschema.sample_scalars import CannotSampleError, Wish, sample_number, sample_texts
+from mcpgen.jsonschema.sample_scalars import (
+    CannotSampleError,
+    Preference,
+    sample_number,
+    sample_texts,
+)
 from mcpgen.jsonschema.schemas import Schemas, UnusableSchemaError, find_json_type
 from mcpgen.jsonschema.shared_bounds import BoundedResults, SharedBounds
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
@@ -63,9 +68,9 @@ class _Shared:
 
     def __init__(self, bounds: SharedBounds) -> None:
         self.steps = _Steps(bounds)
-        self.scalars: BoundedResults[tuple[int, Wish, bool], tuple[JsonObject, JsonValue]]
+        self.scalars: BoundedResults[tuple[int, Preference, bool], tuple[JsonObject, JsonValue]]
         self.scalars = BoundedResults(bounds)
-        """The first value of each schema (by identity), wish and use of examples."""
+        """The first value of each schema (by identity), preference and use of examples."""
 
 
 def sample(
@@ -90,12 +95,14 @@ def sample(
         CannotSampleError: no value was found: there is none, or the schema is too hard.
     """
     named = schemas if isinstance(schemas, Schemas) else Schemas(schemas)
-    return _sample(schema, named, Wish(which, seed, variant), _Shared(named.bounds))
+    return _sample(schema, named, Preference(which, seed, variant), _Shared(named.bounds))
 
 
-def _sample(schema: JsonSchema, schemas: Schemas, wish: Wish, shared: _Shared) -> JsonValue:
+def _sample(
+    schema: JsonSchema, schemas: Schemas, preference: Preference, shared: _Shared
+) -> JsonValue:
     try:
-        return _Sampler(schemas, shared).best(schema, wish)
+        return _Sampler(schemas, shared).best(schema, preference)
     except _TooManyStepsError:
         raise CannotSampleError("finding a value takes too many steps") from None
     except UnusableSchemaError as error:
@@ -133,7 +140,7 @@ def _iterate_valid(
             yield example
 
 
-_Wanted: TypeAlias = tuple[bytes, Which, str, int]
+_SampleKey: TypeAlias = tuple[bytes, Which, str, int]
 """The key of a sample: its schema as JSON, and the arguments `which`, `seed` and `variant`."""
 
 
@@ -148,7 +155,7 @@ class Samples:
         # Both by identity; the first stores the schema, so that no other gets its identity.
         self._read: dict[int, tuple[JsonSchema, JsonSchema]] = {}
         self._checkers: dict[int, Callable[[JsonValue], bool]] = {}
-        self._made: BoundedResults[_Wanted, JsonValue] = BoundedResults(whole.bounds)
+        self._made: BoundedResults[_SampleKey, JsonValue] = BoundedResults(whole.bounds)
         self._shared = _Shared(whole.bounds)
 
     def sample(
@@ -160,10 +167,10 @@ class Samples:
             CannotSampleError: no value was found.
         """
         key = (msgspec.json.encode(schema), which, seed, variant)
-        return self._made.get(key, lambda: self._sample(schema, Wish(which, seed, variant)))
+        return self._made.get(key, lambda: self._sample(schema, Preference(which, seed, variant)))
 
-    def _sample(self, schema: JsonSchema, wish: Wish) -> JsonValue:
-        return _sample(self._convert(schema), self._direction.schemas, wish, self._shared)
+    def _sample(self, schema: JsonSchema, preference: Preference) -> JsonValue:
+        return _sample(self._convert(schema), self._direction.schemas, preference, self._shared)
 
     def _convert(self, schema: JsonSchema) -> JsonSchema:
         """Return a schema in this direction, converted once."""
@@ -232,18 +239,18 @@ def make_samples(schemas: Mapping[str, JsonSchema] | Schemas) -> tuple[Samples, 
 class _Place(NamedTuple):
     """Current position in the value, and the requested selection."""
 
-    wish: Wish
+    preference: Preference
     path: str
     depth: int
     references: frozenset[str]  # that lead here; entering one of them again would never end
 
     def child(self, name: str, *, seed: str | None = None, variant: int | None = None) -> _Place:
-        wish = Wish(
-            self.wish.which,
-            self.wish.seed if seed is None else seed,
-            self.wish.variant if variant is None else variant,
+        preference = Preference(
+            self.preference.which,
+            self.preference.seed if seed is None else seed,
+            self.preference.variant if variant is None else variant,
         )
-        return _Place(wish, f"{self.path}/{name}", self.depth + 1, self.references)
+        return _Place(preference, f"{self.path}/{name}", self.depth + 1, self.references)
 
 
 class _Plain(NamedTuple):
@@ -264,19 +271,19 @@ class _Sampler:
         self.nodes = 0
         self.uses_examples = True
 
-    def best(self, schema: JsonSchema, wish: Wish) -> JsonValue:
+    def best(self, schema: JsonSchema, preference: Preference) -> JsonValue:
         """Return the first value that the validator accepts.
 
         The schema's examples are used first or, if bounds are requested, as a last resort.
         """
         complaint = ""
-        wants_examples = wish.which == "example"
-        for self.uses_examples in (wants_examples, not wants_examples):
+        prefers_examples = preference.which == "example"
+        for self.uses_examples in (prefers_examples, not prefers_examples):
             self.nodes = 0
             self.steps.begin()
             try:
                 for value in islice(
-                    self._iterate_values(schema, _Place(wish, "", 0, frozenset())), 16
+                    self._iterate_values(schema, _Place(preference, "", 0, frozenset())), 16
                 ):
                     complaint = self.schemas.problem(schema, value)
                     if not complaint:
@@ -303,7 +310,7 @@ class _Sampler:
                 return schema, value  # with the schema, so that no other gets its identity
             raise CannotSampleError
 
-        return self.scalars.get((id(schema), place.wish, self.uses_examples), sample)[1]
+        return self.scalars.get((id(schema), place.preference, self.uses_examples), sample)[1]
 
     def _enter(self, place: _Place) -> None:
         """Count a value."""
@@ -324,7 +331,7 @@ class _Sampler:
         ):
             here = place
             if plain.references is not place.references:
-                here = _Place(place.wish, place.path, place.depth, plain.references)
+                here = _Place(place.preference, place.path, place.depth, plain.references)
             try:
                 for value in self._iterate_plain_values(plain.keywords, here):
                     if not plain.must_be_checked or self.schemas.fits(schema, value):
@@ -363,7 +370,7 @@ class _Sampler:
         own = {key: value for key, value in schema.items() if key not in _COMPOSING}
         choices: list[list[JsonSchema]] = [[part] for part in schema.get("allOf", ())]
         choices += [
-            _sort_branches(schema[keyword], place.wish)
+            _sort_branches(schema[keyword], place.preference)
             for keyword in ("anyOf", "oneOf")
             if schema.get(keyword)
         ]
@@ -405,7 +412,7 @@ class _Sampler:
             yield keywords["const"]
             return
         if "enum" in keywords:
-            yield from _list_enum_values(keywords, self.schemas.types(keywords), place.wish)
+            yield from _list_enum_values(keywords, self.schemas.types(keywords), place.preference)
             return
         if self.uses_examples:
             yield from self._iterate_examples(keywords)
@@ -419,9 +426,9 @@ class _Sampler:
             raise CannotSampleError(reason)
 
     def _iterate_examples(self, keywords: JsonObject) -> Iterator[JsonValue]:
-        given = list(keywords.get("examples") or ())
-        given += [keywords[keyword] for keyword in ("example", "default") if keyword in keywords]
-        for value in given:
+        examples = list(keywords.get("examples") or ())
+        examples += [keywords[keyword] for keyword in ("example", "default") if keyword in keywords]
+        for value in examples:
             if value is None or not _is_of_implied_type(keywords, value):
                 continue
             if self.schemas.fits(keywords, value):
@@ -435,23 +442,23 @@ class _Sampler:
         elif name == "array":
             yield from self._iterate_arrays(keywords, place)
         elif name == "string":
-            yield from sample_texts(keywords, place.wish, self.schemas)
+            yield from sample_texts(keywords, place.preference, self.schemas)
         elif name == "boolean":
-            first = (place.wish.which == "smallest") == bool(place.wish.variant % 2)
+            first = (place.preference.which == "smallest") == bool(place.preference.variant % 2)
             yield from (first, not first)
         elif name == "null":
             yield None
         else:
             for variant in range(4):
-                wish = place.wish._replace(variant=place.wish.variant + variant)
-                yield sample_number(keywords, wish, is_integer=name == "integer")
+                preference = place.preference._replace(variant=place.preference.variant + variant)
+                yield sample_number(keywords, preference, is_integer=name == "integer")
 
     def _iterate_objects(self, keywords: JsonObject, place: _Place) -> Iterator[JsonObject]:
         required = list(keywords.get("required", ()))
         # By name: the order of a document's keys means nothing, and must change nothing.
         optional = sorted(name for name in keywords.get("properties", {}) if name not in required)
-        wants_all = place.wish.which != "smallest" and self.nodes < _NODES_IN_FULL
-        if wants_all and optional:
+        includes_all = place.preference.which != "smallest" and self.nodes < _NODES_IN_FULL
+        if includes_all and optional:
             yield self._sample_object(keywords, place, required, optional)
         yield self._sample_object(keywords, place, required, [])
         for name in optional:  # for those who ask for at least one of them
@@ -498,7 +505,7 @@ class _Sampler:
             raise CannotSampleError(f"at `{place.path}`: it must have {least} properties")
         is_map = keywords.get("additionalProperties") not in (None, True, False)
         is_map = is_map or bool(keywords.get("patternProperties"))
-        if is_map and place.wish.which != "smallest":
+        if is_map and place.preference.which != "smallest":
             least = max(least, min(len(made) + 1, keywords.get("maxProperties", _MAX_ITEMS)))
         for name in self._iterate_new_names(keywords, least + len(made)):
             if len(made) >= least:
@@ -515,7 +522,7 @@ class _Sampler:
                 continue
         rule = keywords.get("propertyNames", True)
         for index in range(count + 1):
-            place = _Place(Wish("example", "key", index), "", 0, frozenset())
+            place = _Place(Preference("example", "key", index), "", 0, frozenset())
             yield str(self._sample_value({"allOf": [rule, {"type": "string"}]}, place))
 
     def _iterate_arrays(self, keywords: JsonObject, place: _Place) -> Iterator[list[JsonValue]]:
@@ -523,10 +530,10 @@ class _Sampler:
         most = keywords.get("maxItems", _MAX_ITEMS)
         if least > min(most, _MAX_ITEMS):
             raise CannotSampleError(f"it must have {least} items")
-        wanted = {"smallest": 0, "example": 1, "largest": 2}[place.wish.which]
+        preferred = {"smallest": 0, "example": 1, "largest": 2}[place.preference.which]
         if self.nodes >= _NODES_IN_FULL:
-            wanted = 0
-        for count in dict.fromkeys([min(max(least, wanted), most), least]):
+            preferred = 0
+        for count in dict.fromkeys([min(max(least, preferred), most), least]):
             items = self._sample_items(keywords, count, place)
             if len(items) >= least:
                 yield items
@@ -545,7 +552,7 @@ class _Sampler:
                 break
             index = len(made)
             schema = prefix[index] if index < len(prefix) else keywords.get("items", True)
-            variant = place.wish.variant * count + attempt
+            variant = place.preference.variant * count + attempt
             try:
                 item = self._sample_value(schema, place.child(str(index), variant=variant))
             except CannotSampleError:
@@ -584,10 +591,10 @@ def _is_plain_scalar(schema: JsonSchema) -> TypeGuard[JsonObject]:
     )
 
 
-def _sort_branches(branches: list[JsonSchema], wish: Wish) -> list[JsonSchema]:
+def _sort_branches(branches: list[JsonSchema], preference: Preference) -> list[JsonSchema]:
     """Sort branches by preference: the last ones first for "largest", null last."""
     return sorted(
-        reversed(branches) if wish.which == "largest" else branches,
+        reversed(branches) if preference.which == "largest" else branches,
         key=lambda branch: isinstance(branch, dict) and branch.get("type") in ("null", ["null"]),
     )
 
@@ -612,12 +619,14 @@ def _is_of_implied_type(keywords: JsonObject, value: JsonValue) -> bool:
     return isinstance(value, list) or "items" not in keywords
 
 
-def _list_enum_values(keywords: JsonObject, types: frozenset[str], wish: Wish) -> list[JsonValue]:
+def _list_enum_values(
+    keywords: JsonObject, types: frozenset[str], preference: Preference
+) -> list[JsonValue]:
     values = [value for value in keywords["enum"] if find_json_type(value) in types]
-    if wish.which == "largest":
+    if preference.which == "largest":
         values.reverse()
     values.sort(key=lambda value: value is None)
-    start = wish.variant % len(values) if values else 0
+    start = preference.variant % len(values) if values else 0
     return values[start:] + values[:start]
 
 
@@ -651,11 +660,11 @@ def fit_members(
     required members come from `example`, or else from a sample.
     """
     names = schemas.property_names(schema)
-    told = {name: value for name, value in members.items() if name in names or not names}
+    known = {name: value for name, value in members.items() if name in names or not names}
     whole = sample_required_members(schema, example, schemas)
-    if schemas.fits(schema, whole | told):
-        return whole | told
-    for name, value in told.items():
+    if schemas.fits(schema, whole | known):
+        return whole | known
+    for name, value in known.items():
         if schemas.fits(schema, {**whole, name: value}):
             whole[name] = value
     return whole

@@ -20,7 +20,7 @@ _BACKTRACKS = 1_000  # in one string
 _MAX_VERDICTS = 10_000  # on texts: 4 MB
 _MAX_KEPT_TEXT = 200  # characters
 _MAX_VISITS = 300_000  # to compute the costs of all evaluations of one schema: about a second
-_spelled = msgspec.json.Encoder(order="sorted").encode
+_encode = msgspec.json.Encoder(order="sorted").encode
 _ALL_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _TYPES_BY_KEYWORD = {
     "object": ("properties", "required", "additionalProperties", "patternProperties"),
@@ -60,7 +60,7 @@ class _CompiledSchemas:
                 offline=True,
                 pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS),
             )
-            found = compiled, len(_spelled(whole))
+            found = compiled, len(_encode(whole))
             self._bytes += found[1]
             while self._kept and self._bytes > _MAX_COMPILED_BYTES:
                 _, size = self._kept.pop(next(iter(self._kept)))
@@ -264,7 +264,7 @@ class Schemas:
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
         """
-        if compiled := self._validators.get(_spelled(schema)):
+        if compiled := self._validators.get(_encode(schema)):
             return compiled.is_valid(value)
         try:
             return Evaluation(self.target, self._evaluate, _MAX_STEPS).is_valid(schema, value)
@@ -296,7 +296,7 @@ class Schemas:
         """
         if not isinstance(value, str) or len(value) > _MAX_KEPT_TEXT:
             return self._get_validator(schema).evaluate(value)
-        key = (_spelled(schema), value)
+        key = (_encode(schema), value)
         if key not in self._verdicts:
             if len(self._verdicts) >= _MAX_VERDICTS:
                 self._verdicts.clear()
@@ -304,7 +304,7 @@ class Schemas:
         return self._verdicts[key]
 
     def _get_validator(self, schema: JsonSchema) -> _BoundedValidator:
-        key = _spelled(schema)
+        key = _encode(schema)
         if key in self._validators:
             return self._validators[key]
         if self._costs is None:

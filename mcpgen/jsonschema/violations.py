@@ -44,7 +44,7 @@ def locate(violation: Violation) -> tuple[str | int, ...]:
 def describe(violation: Violation, name: Name = name_place) -> str:
     """Return a violation as one sentence with the argument, the rule and the value."""
     kinds, path = jsonschema_rs.ValidationErrorKind, list(violation.instance_path)
-    given = _format_value(violation.instance)
+    shown = _format_value(violation.instance)
     where = name(path)
     match violation.kind:
         case kinds.Required(property=missing):
@@ -55,12 +55,12 @@ def describe(violation: Violation, name: Name = name_place) -> str:
         ):
             return unknown_names(path, names, name=name)
         case kinds.AnyOf(context=branches) | kinds.OneOfNotValid(context=branches):
-            return _describe_closest_branch(where, branches, given, name)
+            return _describe_closest_branch(where, branches, shown, name)
         case kinds.PropertyNames(error=error):
             return f"a name in {where} is not allowed: {_format_value(error.instance)}"
         case kinds.BacktrackLimitExceeded():
             return f"{where} takes too long to match against its pattern, so it is refused"
-    return f"{where} {_describe_rule(violation)}, not {given}"
+    return f"{where} {_describe_rule(violation)}, not {shown}"
 
 
 def rule_at(violation: Violation) -> str:
@@ -139,12 +139,12 @@ def _format_value(value: Any) -> str:
 
 
 def _describe_closest_branch(
-    where: str, branches: Sequence[Sequence[Violation]], given: str, name: Name
+    where: str, branches: Sequence[Sequence[Violation]], shown: str, name: Name
 ) -> str:
     """Describe the closest branch: the one whose first violation is deepest, with few others."""
     candidates = [branch for branch in branches if branch]
     if not candidates:
-        return f"{where} fits none of its alternatives, being {given}"
+        return f"{where} fits none of its alternatives, being {shown}"
     depth = max(max(len(error.instance_path) for error in branch) for branch in candidates)
     deepest = [
         branch
@@ -154,7 +154,7 @@ def _describe_closest_branch(
     closest = min(deepest, key=len)
     if len(deepest) > 1 and all(error.kind.name == "type" for b in deepest for error in b):
         types = [each for b in deepest for error in b for each in _list_types(error)]
-        return f"{where} must be {_format_types(list(dict.fromkeys(types)))}, not {given}"
+        return f"{where} must be {_format_types(list(dict.fromkeys(types)))}, not {shown}"
     reasons = "; ".join(describe(error, name) for error in closest[:3])
     return f"{where} fits none of its {len(branches)} alternatives; the closest says: {reasons}"
 
