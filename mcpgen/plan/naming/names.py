@@ -59,12 +59,12 @@ def assign_module_names(tags: Mapping[str, str]) -> dict[str, Identifier]:
     names: dict[str, Identifier] = {}
     taken = set(_MODULES)
     for source in sorted(set(tags.values())):
-        wanted = {tag: _derive_module_name(tag) for tag in tags if tags[tag] == source}
-        count = Counter(wanted.values())
-        for tag, name in wanted.items():
+        derived = {tag: _derive_module_name(tag) for tag in tags if tags[tag] == source}
+        count = Counter(derived.values())
+        for tag, name in derived.items():
             is_free = count[name] == 1 and name not in taken
             names[tag] = Identifier(name if is_free else f"{name}_{digest(tag)}")
-        taken |= {*wanted.values()}
+        taken |= {*derived.values()}
     return names
 
 
@@ -166,13 +166,13 @@ def assign_safe_names(wire_names: Collection[str]) -> dict[str, str]:
 
     A safe name differs from all `wire_names` and from every other safe name.
     """
-    wanted = {
+    derived = {
         name: _derive_safe_name(name) for name in sorted(wire_names) if not _PROPERTY.match(name)
     }
-    count = Counter(wanted.values())
+    count = Counter(derived.values())
     taken = set(wire_names)
     names: dict[str, str] = {}
-    for wire_name, plain in wanted.items():
+    for wire_name, plain in derived.items():
         name, seed = plain, wire_name
         while name in taken or (name == plain and count[plain] > 1):
             name = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(seed)}"
@@ -206,13 +206,13 @@ def assign_call_types(
             group = groups.setdefault((operation.key not in known, operation.source), {})
             group[operation.key] = derive_call_type(operation)
     taken: set[str] = {*names.values()}
-    for _, wanted in sorted(groups.items()):
-        count = Counter(wanted.values())
-        for key, name in wanted.items():
+    for _, derived in sorted(groups.items()):
+        count = Counter(derived.values())
+        for key, name in derived.items():
             is_free = count[name] == 1 and name not in taken and len(name) <= _MAX_CALL_TYPE
             hashed = f"{name.removesuffix('Call')[:_MAX_CLASS]}{digest(key)}Call"
             names[key] = Identifier(name if is_free else hashed)
-        taken |= {*wanted.values()}
+        taken |= {*derived.values()}
     return names
 
 
@@ -233,9 +233,9 @@ class ClassNames:
     def __init__(self) -> None:
         self._owners: dict[str, str] = {name.lower(): "" for name in _CLASSES_IN_HANDLERS}
 
-    def assign(self, wanted: str, owner: str) -> Identifier:
-        """Return `wanted` as a class name for `owner`, with a hash of `owner` if it is taken."""
-        name = to_class_name(wanted)[:_MAX_CLASS]
+    def assign(self, requested: str, owner: str) -> Identifier:
+        """Return `requested` as a class name for `owner`, with a hash of `owner` if it is taken."""
+        name = to_class_name(requested)[:_MAX_CLASS]
         is_taken = self._owners.get(name.lower(), owner) != owner
         if is_taken or name in _RESERVED or _CALL_TYPE.match(name):
             name = f"{name}_{digest(owner)}"

@@ -131,19 +131,21 @@ def _repeats_request(words: Words, operation: Operation) -> bool:
     `get_pets` is natural for "GET /pets"; `post_pets` and `get_pets_pet_id` are not.
     """
     method = operation.method.lower()
-    beside = [words[1:]] if words[0] == method else []
-    beside += [words[:-1]] if words[-1] == method else []
+    candidates = [words[1:]] if words[0] == method else []
+    candidates += [words[:-1]] if words[-1] == method else []
     segments = split_path(operation.path)
     roots = len(segments) - len(_strip_root(segments))
     if any(map(_is_version, words)):
-        beside.append(words)
+        candidates.append(words)
     for start in {0, roots}:
         rest = segments[start:]
         states_ids = any(
             one[0] and (one[1] or not other[0]) for one, other in itertools.pairwise([*rest, _END])
         )
-        is_said = method in _LIKE_ENGLISH and not states_ids and len(rest) - start < _FEW_SEGMENTS
-        if not is_said and any(_matches(given, rest) for given in beside):
+        is_natural = (
+            method in _LIKE_ENGLISH and not states_ids and len(rest) - start < _FEW_SEGMENTS
+        )
+        if not is_natural and any(_matches(candidate, rest) for candidate in candidates):
             return True
     return False
 

@@ -66,7 +66,7 @@ class ToolNaming:
         self.reserved = frozenset(reserved)
         self.prefixes = {source: split_words(prefix) for source, prefix in (prefixes or {}).items()}
         self.phrases = _derive_phrases(self.operations.values())
-        self.wanted = _disambiguate(self.operations, self.phrases)
+        self.unique_phrases = _disambiguate(self.operations, self.phrases)
 
     def names(self, published: Mapping[str, str], gone: Collection[str] = ()) -> dict[str, str]:
         """Return a name for the tool of each operation, by key. Published names stay.
@@ -94,33 +94,35 @@ class ToolNaming:
         if not left:
             return {}
         free = {(name, _get_method(key)) for key, name in left.items()}
-        wanted: dict[str, list[str]] = {}
+        keys_by_name: dict[str, list[str]] = {}
         for key in (it for it in self.operations if it not in named):
             name = next(self._iterate_candidates(self.operations[key]), "")
             if (name, _get_method(key)) in free:
-                wanted.setdefault(name, []).append(key)
-        return {keys[0]: name for name, keys in wanted.items() if len(keys) == 1}
+                keys_by_name.setdefault(name, []).append(key)
+        return {keys[0]: name for name, keys in keys_by_name.items() if len(keys) == 1}
 
     def find_current_names(self, names: Mapping[str, str]) -> dict[str, str]:
         """Return the names that the document states now, by key, for the tools that differ.
 
         Names that another tool has, or that exceed the limit, are absent.
         """
-        wanted = {
+        current = {
             key: self._join_name(operation, self.phrases[key])
             for key, operation in self.operations.items()
         }
-        count = Counter(wanted.values())
+        count = Counter(current.values())
         taken = {*names.values(), *self.reserved}
         return {
             key: name
-            for key, name in wanted.items()
+            for key, name in current.items()
             if count[name] == 1 and name not in taken and len(name) <= self.limit
         }
 
     def find_shortened(self, names: Mapping[str, str]) -> dict[str, str]:
         """Return the full names, by key, of the operations whose tools have shortened names."""
-        whole = {key: self._join_name(self.operations[key], self.wanted[key]) for key in names}
+        whole = {
+            key: self._join_name(self.operations[key], self.unique_phrases[key]) for key in names
+        }
         return {
             key: name
             for key, name in whole.items()
@@ -134,11 +136,11 @@ class ToolNaming:
     @cached_property
     def _word_counts(self) -> Counter[str]:
         """Number of phrases that contain each word; a frequent word distinguishes little."""
-        return Counter(word for phrase in self.wanted.values() for word in set(phrase))
+        return Counter(word for phrase in self.unique_phrases.values() for word in set(phrase))
 
     def _iterate_candidates(self, operation: Operation) -> Iterator[str]:
         """Yield possible names of an operation, best first."""
-        phrase = self.wanted[operation.key]
+        phrase = self.unique_phrases[operation.key]
         room = self.limit - len(self._join_name(operation, phrase)) + len("_".join(phrase))
         for longer in itertools.chain((phrase,), _iterate_longer_phrases(operation, phrase)):
             for fitting in _shorten(longer, room, self._word_counts):
@@ -146,7 +148,7 @@ class ToolNaming:
 
     def _append_hash(self, key: str, taken: Collection[str]) -> str:
         """Return the phrase, cut after a word, with a hash of the operation's key."""
-        name, seed = self._join_name(self.operations[key], self.wanted[key]), key
+        name, seed = self._join_name(self.operations[key], self.unique_phrases[key]), key
         room = self.limit - 7
         if len(name) > room:
             head = name[: room + 1]
@@ -270,9 +272,9 @@ def _iterate_appended(group: Sequence[Operation], phrase: Words) -> Iterator[lis
         () if METHOD_VERBS.get(it.method) == phrase[0] else ("with", *split_words(it.method))
         for it in group
     ]
-    said = {singular(word) for word in phrase}
+    present = {singular(word) for word in phrase}
     tags = [split_words(it.tag) for it in group]
-    yield [tuple(word for word in words if singular(word) not in said) for words in tags]
+    yield [tuple(word for word in words if singular(word) not in present) for words in tags]
     yield _drop_common([split_words(it.operation_id) for it in group], phrase)
     yield [_find_query_words(it, phrase) for it in group]
     yield [("deprecated",) if it.deprecated else () for it in group]
@@ -317,11 +319,11 @@ def _find_distinguishing(words: Words, others: Sequence[Words]) -> Words:
 
 def _find_path_words(operation: Operation, phrase: Words) -> Words:
     """Return the words of a path, without versions, that the phrase does not contain."""
-    said = {singular(word) for word in phrase}
+    present = {singular(word) for word in phrase}
     words = [word for stated, _ in split_path(operation.path) for word in stated]
     return tuple(
         dict.fromkeys(
-            word for word in words if singular(word) not in said and not VERSION.match(word)
+            word for word in words if singular(word) not in present and not VERSION.match(word)
         )
     )
 
@@ -331,8 +333,8 @@ def _position_words(operation: Operation, words: Words, phrase: Words) -> Qualif
     if len(phrase) == 1:
         return ((), words)
     path = [singular(word) for stated, _ in split_path(operation.path) for word in stated]
-    said = {singular(word) for word in phrase[1:]}
-    last = max((at for at, word in enumerate(path) if word in said), default=len(path))
+    present = {singular(word) for word in phrase[1:]}
+    last = max((at for at, word in enumerate(path) if word in present), default=len(path))
     before = tuple(singular(word) for word in words if path.index(singular(word)) < last)
     after = tuple(word for word in words if path.index(singular(word)) >= last)
     return (before, after) if phrase[0] in VERBS else ((), (*before, *after))

@@ -89,11 +89,11 @@ def decide_hints(operation: Operation, *, is_trusted: bool) -> Decision:
         )
         if kind not in rule.methods or not is_met:
             continue
-        told = evidence.describe() if evidence else rule.why or f"the method {operation.method}"
+        reason = evidence.describe() if evidence else rule.why or f"the method {operation.method}"
         for hint, value in rule.hints.items():
             if hint not in decision.hints:
                 decision.hints[hint] = value
-                decision.reasons[hint] = HintReason(rule.id, told)
+                decision.reasons[hint] = HintReason(rule.id, reason)
         decision.effect = decision.effect or rule.effect
     return decision
 

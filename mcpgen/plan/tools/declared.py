@@ -145,11 +145,11 @@ class _Declaring:
     # -- what the manifest writes out -----------------------------------------------------------
 
     def _plan_resource(self, name: str, entry: ResourceEntry) -> Sequence[DeclaredPlan]:
-        given = [key for key in ("text", "file", "operation") if getattr(entry, key)]
+        present = [key for key in ("text", "file", "operation") if getattr(entry, key)]
         if entry.text == "":
-            given.append("text")
-        if len(given) != 1:
-            shown = " and ".join(f"`{key}`" for key in given) or "none"
+            present.append("text")
+        if len(present) != 1:
+            shown = " and ".join(f"`{key}`" for key in present) or "none"
             self._refuse(
                 ("resources", name),
                 f"a resource holds one of `text`, `file` and `operation`; this one has {shown}",

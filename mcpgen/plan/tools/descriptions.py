@@ -113,10 +113,10 @@ def write_tool_description(
     if operation.method == "DELETE":
         ending.insert(0, DELETE_NOTE)
     room = MAX_DESCRIPTION - sum(len(part) + 1 for part in (*marks, *ending))
-    told = shorten_at_sentence(f"{purpose}\n{details}" if details else purpose, max(room, 80))
-    if len(told) < MIN_DESCRIPTION and operation.key not in told:
-        told = f"{told.rstrip('.')} (`{operation.key}`)."
-    return shorten_at_sentence(" ".join((*marks, told, *ending)), MAX_DESCRIPTION)
+    text = shorten_at_sentence(f"{purpose}\n{details}" if details else purpose, max(room, 80))
+    if len(text) < MIN_DESCRIPTION and operation.key not in text:
+        text = f"{text.rstrip('.')} (`{operation.key}`)."
+    return shorten_at_sentence(" ".join((*marks, text, *ending)), MAX_DESCRIPTION)
 
 
 def _drop_repetition(summary: str, details: str) -> tuple[str, str]:
@@ -167,12 +167,12 @@ def _describe_apis(plan: ServerPlan) -> list[str]:
     """Return the documents' descriptions, or else the tags and titles of the tools."""
     infos = plan.api.infos
     room = _MAX_ABOUT // max(1, len(infos)) - 1
-    told = [
+    descriptions = [
         shorten_at_sentence(f"About the API{_of(info.title, len(infos))}: {text}", room)
         for info in infos[: _MAX_ABOUT // _LEAST_ABOUT]
         if (text := _quote_document(info, plan.title))
     ]
-    return told or [_describe_tools(plan)]
+    return descriptions or [_describe_tools(plan)]
 
 
 def _of(title: str, documents: int) -> str:
@@ -186,14 +186,14 @@ def _quote_document(info: ApiInfo, title: str) -> str:
     They are one line, so that they cannot imitate the text that follows.
     """
     known = {_list_words(title), _list_words(info.title), ()}
-    told: list[str] = []
+    sentences: list[str] = []
     for text in (info.summary, _HEADING.sub("", _FENCED.sub("", info.description))):
         for sentence in split_sentences(plain_line(text)):
             words = _list_words(sentence)
             if words not in known:
-                told.append(sentence if sentence[-1] in ".!?。…" else f"{sentence}.")
+                sentences.append(sentence if sentence[-1] in ".!?。…" else f"{sentence}.")
                 known.add(words)
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def _list_words(text: str) -> tuple[str, ...]:

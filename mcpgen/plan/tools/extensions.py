@@ -60,7 +60,7 @@ class ExtensionSettings(Struct):
 def _read_settings(operation: Operation) -> ExtensionSettings:
     """Read the extensions of an operation; the closest switch decides whether it is hidden."""
     found = ExtensionSettings()
-    for stated in (operation.extensions, *(around.stated for around in operation.outer_extensions)):
+    for stated in (operation.extensions, *(outer.stated for outer in operation.outer_extensions)):
         switches = {
             key: is_on
             for key in VENDOR_EXTENSIONS
@@ -101,9 +101,9 @@ def _read_switch(key: str, extensions: Mapping[str, JsonValue]) -> bool | None:
         return stated
     if key not in _OBJECTS or not isinstance(stated, dict):
         return None
-    said = [not stated[off] for off in ("disabled", "skip") if isinstance(stated.get(off), bool)]
-    said += [stated["enabled"]] if isinstance(stated.get("enabled"), bool) else []
-    return all(said) if said else None
+    flags = [not stated[off] for off in ("disabled", "skip") if isinstance(stated.get(off), bool)]
+    flags += [stated["enabled"]] if isinstance(stated.get("enabled"), bool) else []
+    return all(flags) if flags else None
 
 
 def _read_object(key: str, stated: JsonObject, found: ExtensionSettings) -> None:
@@ -203,7 +203,7 @@ def _report_followed(
             help="write it there, or `prompts` in mcpgen.yaml",
         )
     if refused:
-        hints = sorted({hint for _, told in refused for hint in told})
+        hints = sorted({hint for _, stated in refused for hint in stated})
         problems.note(
             "peer-annotations",
             f"{', '.join(hints)} is not taken from the document, on"
@@ -217,9 +217,11 @@ def _report_followed(
 def _report_ignored(operations: Sequence[Operation], problems: Problems) -> None:
     """Report the members of extensions that are not supported."""
     left: dict[tuple[str, str], list[Operation]] = {}
-    around: dict[tuple[str, str], VendorExtensions] = {}
+    holders: dict[tuple[str, str], VendorExtensions] = {}
     for operation in operations:
-        around |= {(operation.source, each.at.pointer): each for each in operation.outer_extensions}
+        holders |= {
+            (operation.source, each.at.pointer): each for each in operation.outer_extensions
+        }
         for key, member in _iterate_ignored(operation.extensions, _is_followed):
             left.setdefault((key, member), []).append(operation)
     for (key, member), found in sorted(left.items()):
@@ -230,7 +232,7 @@ def _report_ignored(operations: Sequence[Operation], problems: Problems) -> None
             why="it is meant for another generator of MCP servers",
             help=_INSTEAD.get(member, "where mcpgen has an equal, mcpgen.yaml can say it"),
         )
-    for holder in around.values():
+    for holder in holders.values():
         left_there = _iterate_ignored(holder.stated, _is_switch)
         if members := [f"`{member}` of `{key}`" for key, member in left_there]:
             problems.note(
@@ -287,11 +289,11 @@ class _CannotFollowError(Exception):
 
 
 def plan_extension_prompts(
-    wanted: Iterable[ExtensionPrompt], problems: Problems
+    prompts: Iterable[ExtensionPrompt], problems: Problems
 ) -> tuple[DeclaredPlan, ...]:
     """Return the prompts of a document, by name; report unsupported parts."""
     found: dict[str, DeclaredPlan] = {}
-    for prompt in wanted:
+    for prompt in prompts:
         try:
             found.setdefault(prompt.name, _plan_prompt(prompt))
         except _CannotFollowError as error:

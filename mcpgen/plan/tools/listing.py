@@ -101,7 +101,7 @@ def _check_names(policy: Policy, problems: Problems) -> None:
 
 
 def _look_up(
-    wanted: Iterable[str],
+    names: Iterable[str],
     known: Mapping[str, set[str]],
     kind: str,
     tokens: tuple[str, ...],
@@ -109,7 +109,7 @@ def _look_up(
     problems: Problems,
 ) -> set[str]:
     found: set[str] = set()
-    for number, name in enumerate(wanted):
+    for number, name in enumerate(names):
         if name in known:
             found |= known[name]
             continue

@@ -208,11 +208,11 @@ class _Merging:
     def _describe_choices(self, needed: Mapping[str, Sequence[str]]) -> str:
         """Return each choice with the arguments that it, but not every other one, requires."""
         common = set.intersection(*map(set, needed.values()))
-        told = []
+        parts = []
         for choice, names in needed.items():
             own = [f"`{name}`" for name in names if name not in common]
-            told.append(f"`{choice}`" + (f" (needs {', '.join(own)})" if own else ""))
-        return ", ".join(told)
+            parts.append(f"`{choice}`" + (f" (needs {', '.join(own)})" if own else ""))
+        return ", ".join(parts)
 
     def _describe_use(
         self, name: str, schema: JsonObject, needed: Mapping[str, Sequence[str]]
@@ -232,8 +232,8 @@ class _Merging:
             note = f"Required for {_join_codes(needing)}."
         if not note:
             return schema
-        said = end_sentence(str(schema.get("description", "")))
-        return {**schema, "description": f"{said} {note}".lstrip()}
+        description = end_sentence(str(schema.get("description", "")))
+        return {**schema, "description": f"{description} {note}".lstrip()}
 
     def _join_titles(self) -> str:
         """Return the words that the titles share, in their order; at least two, else the name."""
@@ -246,10 +246,10 @@ class _Merging:
         return shorten(title, _MAX_TITLE)
 
     def _write_description(self, title: str) -> str:
-        told = plain_text(self._entry.description) or end_sentence(title)
+        summary = plain_text(self._entry.description) or end_sentence(title)
         deleting = any(tool.operation.method == "DELETE" for tool in self._tools)
         ending = f"\n{DELETE_NOTE}" if deleting else ""
-        intro = f"{told}\n`{self._scope}` selects one of {len(self._tools)} operations:"
+        intro = f"{summary}\n`{self._scope}` selects one of {len(self._tools)} operations:"
         room = (MAX_DESCRIPTION - len(intro) - len(ending)) // len(self._tools)
         lines = [
             shorten(f"\n- `{choice}`: {first_sentence(tool.description, _MAX_LINE)}", max(room, 30))

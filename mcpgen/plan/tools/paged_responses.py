@@ -144,10 +144,10 @@ def find_next_url(response: PagedResponse, responses: Shapes) -> Path:
 def is_url(schema: JsonSchema, responses: Shapes) -> bool:
     """Return whether the annotations of a member state that it is a URL."""
     keywords = _unwrap(schema, responses).keywords
-    told = [keywords.get(name) for name in ("format", "description", "title")]
-    told += keywords.get("examples", ())
+    texts = [keywords.get(name) for name in ("format", "description", "title")]
+    texts += keywords.get("examples", ())
     return any(
-        isinstance(text, str) and (_URL.search(text) or text.startswith("/")) for text in told
+        isinstance(text, str) and (_URL.search(text) or text.startswith("/")) for text in texts
     )
 
 
@@ -229,10 +229,10 @@ def _iterate_members(
     for name, member in members.items():
         yield (*path, name), member
     for name, member in members.items():
-        is_around = towards[:1] == (name,) and len(towards) > 1
-        if (is_around or fold(name) in HOLDERS) and len(path) <= _DEPTH:
+        is_on_path = towards[:1] == (name,) and len(towards) > 1
+        if (is_on_path or fold(name) in HOLDERS) and len(path) <= _DEPTH:
             yield from _iterate_members(
-                member, responses, towards[1:] if is_around else (), (*path, name)
+                member, responses, towards[1:] if is_on_path else (), (*path, name)
             )
 
 

@@ -180,21 +180,21 @@ class ResultPolicyPlanning:
         is_repeated = self._operation.method in IDEMPOTENT_METHODS
         return 1 if is_repeated and not self._hints["idempotentHint"] else None
 
-    def _with_result(self, policies: ResultPolicies, wish: ResultEntry) -> ResultPolicies:
+    def _with_result(self, policies: ResultPolicies, entry: ResultEntry) -> ResultPolicies:
         schemas = self._list_schemas("result")
-        for number, path in enumerate(wish.select):
+        for number, path in enumerate(entry.select):
             tokens = ("result", "select", str(number))
             self._follow(schemas, path, *tokens)
-            for other in wish.select[:number]:
+            for other in entry.select[:number]:
                 shorter, longer = sorted((split_path(path), split_path(other)), key=len)
                 if longer[: len(shorter)] == shorter:
                     message = f"`{other}` and `{path}` keep the same member"
                     raise self._make_refusal(message, "leave one of them out", *tokens)
         return replace(
             policies,
-            select=nest_paths(wish.select),
-            max_items=wish.max_items,
-            max_bytes=wish.max_bytes,
+            select=nest_paths(entry.select),
+            max_items=entry.max_items,
+            max_bytes=entry.max_bytes,
         )
 
     def check_method(self) -> None:

@@ -177,14 +177,14 @@ def _collect_fields(plan: ServerPlan, tools: Sequence[_Tool]) -> list[_Fields]:
             "path": Counter(words(_join_fixed_segments(tool))),
             "tag": Counter(words(" ".join(_list_tag_words(tool)))),
             "name": _name_words(tool),
-            "description": Counter(_select_distinctive(said, shared)),
+            "description": Counter(_select_distinctive(sentence, shared)),
             "arguments": Counter(words(" ".join(_iterate_argument_words(schema)))),
             "about_arguments": Counter(_select_distinctive(about, shared)),
             "about_tag": about_tags.get(find_tag(tool), Counter()),
             "result": result.names,
             "about_result": result.descriptions,
         }
-        for tool, said, about, schema, result in zip(
+        for tool, sentence, about, schema, result in zip(
             tools, sentences, arguments, schemas, results, strict=True
         )
     ]
@@ -225,14 +225,14 @@ def _select_distinctive(texts: Iterable[str], shared: set[str]) -> list[str]:
 
 def _add_kin(tools: Sequence[_Tool], found: Sequence[_Fields]) -> None:
     """Add the words of other tools on the same resource to each tool."""
-    said = [{*chain.from_iterable(fields.values())} for fields in found]
+    terms = [{*chain.from_iterable(fields.values())} for fields in found]
     families: dict[str, list[int]] = {}
     for number, tool in enumerate(tools):
         families.setdefault(_LAST_NAMES.sub("", _find_path(tool)) or tool.name, []).append(number)
     for family in families.values():
         for number in family:
-            others = set().union(*(said[other] for other in family if other != number))
-            found[number]["kin"] = Counter(others - said[number])
+            others = set().union(*(terms[other] for other in family if other != number))
+            found[number]["kin"] = Counter(others - terms[number])
 
 
 def _describe_arguments(tool: _Tool) -> JsonObject:

@@ -15,7 +15,7 @@ from importlib import resources
 from mcpgen.search.words import split_phrase, stem_of, words
 
 # The weights of related words, in tenths; a word of the query itself has 10.
-_SAID = 6  # what a phrase of `vocabulary.tsv` means
+_IDIOM = 6  # what a phrase of `vocabulary.tsv` means
 _ALIKE = 2  # another word of APIs with this meaning
 _COMPOUND = 6  # a compound that ends with the word
 _OWN_WORD = 0.5  # part of the weight if the API itself uses the word in titles, paths or tags
@@ -30,13 +30,13 @@ def find_related(terms: Collection[str], topics: Collection[str]) -> dict[str, d
         topics: those of titles, paths and tags.
     """
     best: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for said, term, weight in (*_read_vocabulary(), *_read_wordnet()):
-        if term in terms and said != term:
-            tenths = int(weight * _OWN_WORD) if said in topics else weight
-            best[said][term] = max(tenths, best[said].get(term, 0))
-    for said, term in _find_compounds(terms):
-        best[said][term] = max(_COMPOUND, best[said].get(term, 0))
-    return {said: _group(found) for said, found in sorted(best.items())}
+    for phrase, term, weight in (*_read_vocabulary(), *_read_wordnet()):
+        if term in terms and phrase != term:
+            tenths = int(weight * _OWN_WORD) if phrase in topics else weight
+            best[phrase][term] = max(tenths, best[phrase].get(term, 0))
+    for phrase, term in _find_compounds(terms):
+        best[phrase][term] = max(_COMPOUND, best[phrase].get(term, 0))
+    return {phrase: _group(found) for phrase, found in sorted(best.items())}
 
 
 def _group(found: dict[str, int]) -> dict[int, str]:
@@ -51,10 +51,10 @@ def _group(found: dict[str, int]) -> dict[int, str]:
 def _read_vocabulary() -> tuple[tuple[str, str, int], ...]:
     """Return the phrases of `vocabulary.tsv`, each with the stem of a word and its weight."""
     found: list[tuple[str, str, int]] = []
-    for said, meant in _read_rows("vocabulary.tsv"):
-        for weight, phrases in ((_SAID, said), (_ALIKE, meant)):
+    for idioms, meanings in _read_rows("vocabulary.tsv"):
+        for weight, phrases in ((_IDIOM, idioms), (_ALIKE, meanings)):
             keys = (" ".join(split_phrase(phrase)) for phrase in phrases.split(","))
-            found += [(key, stem, weight) for key in keys for stem in words(meant)]
+            found += [(key, stem, weight) for key in keys for stem in words(meanings)]
     return tuple(found)
 
 

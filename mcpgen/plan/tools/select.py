@@ -92,9 +92,9 @@ def _matches(operation: Operation, match: Match) -> bool:
     )
 
 
-def _has_extension(operation: Operation, wanted: str) -> bool:
+def _has_extension(operation: Operation, condition: str) -> bool:
     """Whether an operation has an extension: `x-key` (any value but false) or `x-key=value`."""
-    name, equals, text = wanted.partition("=")
+    name, equals, text = condition.partition("=")
     if name not in operation.extensions:
         return False
     value = operation.extensions[name]

@@ -200,12 +200,12 @@ class ToolPlanning:
         self, adjusted: OverriddenOperation, effective: EffectiveEntry
     ) -> None:
         at = self._locate_settings(effective)
-        for name, wish in effective.entry.parameters.items():
-            if wish.name and name.startswith(f"{BODY}."):
+        for name, parameter_entry in effective.entry.parameters.items():
+            if parameter_entry.name and name.startswith(f"{BODY}."):
                 self._problems.error(
                     "parameter-name",
                     f"the argument `{name}` of `{adjusted.sent.key}` cannot be called"
-                    f" `{wish.name}`",
+                    f" `{parameter_entry.name}`",
                     at=at("parameters", name),
                     why="a property of a nested body keeps its name",
                     help="remove `name`, or set `arguments: flat` if the body is an object",
@@ -222,10 +222,10 @@ class ToolPlanning:
         def apply() -> OverriddenOperation:
             requests = self._schemas.requests
             entry = effective.entry
-            wanted = apply_overrides(
+            overridden = apply_overrides(
                 operation, entry, requests, lambda name: at("parameters", name)
             )
-            return self._defaults.apply(wanted)
+            return self._defaults.apply(overridden)
 
         entries = effective.entry.parameters
         places = find_argument_places(operation, self._schemas.requests) if entries else {}

@@ -234,8 +234,8 @@ def _write_label(name: str) -> str:
     words = split_words(name) if is_latin(name) else ()
     if not words:
         return name[:_MAX_LABEL]
-    told = " ".join(word.upper() if word in _ACRONYMS else word for word in words)
-    return (told[0].upper() + told[1:])[:_MAX_LABEL]
+    label = " ".join(word.upper() if word in _ACRONYMS else word for word in words)
+    return (label[0].upper() + label[1:])[:_MAX_LABEL]
 
 
 def _choose_for_table(members: Sequence[ViewColumn]) -> Sequence[ViewColumn]:
