@@ -47,7 +47,7 @@ class ListedArgument(Struct, frozen=True):
 
     argument: Argument
     schema: JsonSchema
-    says_less: bool = False  # if so, arguments are validated by `argument.schema`
+    is_simplified: bool = False  # if so, arguments are validated by `argument.schema`
 
 
 class ParameterSchemas:
@@ -80,11 +80,11 @@ class _ParameterSchema(Struct, frozen=True):
 
 def _list_parameter(parameter: Parameter, whole: JsonSchema) -> JsonSchema:
     """Return the schema of a parameter with its description and examples."""
-    told = parameter.description
+    description = parameter.description
     if not is_latin(parameter.name):
         stated = whole.get("description") or "" if isinstance(whole, dict) else ""
-        told = prefix_wire_name(told or stated, parameter.name)
-    listed = _describe_schema(whole, told, parameter.deprecated)
+        description = prefix_wire_name(description or stated, parameter.name)
+    listed = _describe_schema(whole, description, parameter.deprecated)
     if parameter.examples and isinstance(listed, dict):
         listed = {**listed, "examples": list(parameter.examples)}
     return listed
@@ -155,8 +155,8 @@ def _forbid_empty(parameter: Parameter, types: Types) -> JsonSchema:
         bound = "minItems"
     else:
         return schema
-    says_so = {"enum", "pattern", "format"} & shape.keywords.keys()
-    if says_so or shape.keywords.get(bound, 0) > 0:
+    constraints = {"enum", "pattern", "format"} & shape.keywords.keys()
+    if constraints or shape.keywords.get(bound, 0) > 0:
         return schema
     return {**schema, bound: 1}
 
@@ -205,7 +205,7 @@ def select_media_types(operation: Operation, types: Types) -> tuple[MediaType, .
     with files comes after multipart. A range such as `*/*` is sent as JSON unless its schema is
     absent or a string.
     """
-    spelled: dict[str, MediaType] = {}
+    by_name: dict[str, MediaType] = {}
     for item in rank_media_types(operation.body_content):
         if not explain_unsendable(item, types):
             name = choose_content_type(item)
@@ -213,8 +213,8 @@ def select_media_types(operation: Operation, types: Types) -> tuple[MediaType, .
             if item.item_schema is not None:
                 schema = body_schema(item, types.shape_of)
             root = root_part(item, types) if essence_of(name) == RELATED else ""
-            spelled.setdefault(name, replace(item, media_type=name, schema=schema, root_part=root))
-    return tuple(_drop_equivalent(spelled.values(), types))
+            by_name.setdefault(name, replace(item, media_type=name, schema=schema, root_part=root))
+    return tuple(_drop_equivalent(by_name.values(), types))
 
 
 def _drop_equivalent(media_types: Iterable[MediaType], types: Types) -> list[MediaType]:
@@ -293,7 +293,7 @@ def _plan_body(adjusted: OverriddenOperation, types: Types, hint: str) -> list[L
     if description and shown == [_FILE]:
         description = f"{end_sentence(description)} {FILE_IN_WORDS}"
     listed = _describe_schema(_join_schemas(shown), description, is_deprecated=False)
-    found = [ListedArgument(argument, listed, says_less=len(shown) < len(schemas))]
+    found = [ListedArgument(argument, listed, is_simplified=len(shown) < len(schemas))]
     if len(media_types) > 1 or is_range(media_types[0].media_type):
         found.append(_plan_content_type(media_types))
     return found
@@ -326,7 +326,7 @@ def body_schema(item: MediaType, shape_of: ShapeOf) -> JsonSchema:
         line = item.item_schema if item.item_schema is not None else item.schema
         is_list = isinstance(line, dict) and line.get("type") == "array"
         return line if is_list and line is not None else {"type": "array", "items": line or {}}
-    if kind is Kind.MULTIPART and item.item_schema is not None and not _says_items(item.schema):
+    if kind is Kind.MULTIPART and item.item_schema is not None and not _declares_items(item.schema):
         return {"type": "array", "items": item.item_schema}
     if kind in (Kind.FORM, Kind.MULTIPART):
         return item.schema if isinstance(item.schema, dict) and item.schema else {"type": "object"}
@@ -345,7 +345,7 @@ _FILE: JsonObject = {"type": "string", "description": FILE_IN_WORDS}
 _OF_TEXTS = ("enum", "examples", "maxLength", "minLength", "pattern")
 
 
-def _says_items(schema: JsonSchema | None) -> bool:
+def _declares_items(schema: JsonSchema | None) -> bool:
     return isinstance(schema, dict) and bool({"items", "prefixItems"} & schema.keys())
 
 
@@ -365,10 +365,10 @@ def _plan_content_type(media_types: tuple[MediaType, ...]) -> ListedArgument:
     )
     unstructured = (item for item in media_types if classify_body(item) not in STRUCTURED)
     strings = [f"`{item.media_type}`" for item in unstructured]
-    told = f"How the body is sent; {_choose_default_type(names[0])} unless told otherwise."
+    description = f"How the body is sent; {_choose_default_type(names[0])} unless told otherwise."
     if strings and len(strings) < len(names):
-        told += f" For {', '.join(strings)} the body is one string."
-    return ListedArgument(argument, {**schema, "description": told})
+        description += f" For {', '.join(strings)} the body is one string."
+    return ListedArgument(argument, {**schema, "description": description})
 
 
 _IN_PATTERNS = re.compile(r"[.+*?^${}()|\[\]\\]")
@@ -388,9 +388,9 @@ def _choose_default_type(media_type: str) -> str:
         return "`text/plain`"
     if not is_range(kind):
         return f"`{media_type}`"
-    told = f"what its `data:` URI says within `{kind}`"
+    text = f"what its `data:` URI says within `{kind}`"
     return (
-        told if kind not in ("*/*", "application/*") else f"{told}, or `application/octet-stream`,"
+        text if kind not in ("*/*", "application/*") else f"{text}, or `application/octet-stream`,"
     )
 
 

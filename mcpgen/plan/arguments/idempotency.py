@@ -64,9 +64,9 @@ def apply_idempotency_key(
     Raises:
         OperationRefusedError: the manifest names a header that the operation cannot have.
     """
-    operation, wanted = adjusted.sent, effective.entry.idempotency_header
+    operation, configured = adjusted.sent, effective.entry.idempotency_header
     if operation.method not in KEY_METHODS:
-        if wanted and not effective.is_inherited(SETTING):
+        if configured and not effective.is_inherited(SETTING):
             raise OperationRefusedError(
                 "idempotency-header",
                 f"`{operation.key}` needs no idempotency key",
@@ -74,11 +74,11 @@ def apply_idempotency_key(
                 "a key is for POST and PATCH; other methods are repeatable without",
             )
         return adjusted, None
-    declared = find_header(operation, USUAL_NAMES if wanted is None else {wanted.lower()})
-    if wanted == "" or (declared is None and not wanted):
+    declared = find_header(operation, USUAL_NAMES if configured is None else {configured.lower()})
+    if configured == "" or (declared is None and not configured):
         return adjusted, None
     if declared is None:
-        header = make_header(str(wanted), at(SETTING), {"type": "string", "minLength": 1})
+        header = make_header(str(configured), at(SETTING), {"type": "string", "minLength": 1})
         added = replace(header, is_generated=True)
         sent = replace(operation, parameters=(*operation.parameters, added))
         return replace(adjusted, sent=sent), None
@@ -86,19 +86,19 @@ def apply_idempotency_key(
     if any((fixed.location, fixed.wire_name) == place for fixed in adjusted.fixed):
         return adjusted, None  # a fixed value is no key: all requests would be one
     problem = Samples(shapes.schemas, "request").problem(declared.schema, _EXAMPLE_KEY)
-    if problem and wanted:
+    if problem and configured:
         raise OperationRefusedError(
             "idempotency-header",
             f"the header `{declared.name}` of `{operation.key}` cannot be a generated key",
             at(SETTING),
             f"a key is a UUID, which the document does not accept: {problem}",
         )
-    outcome: Outcome = "" if wanted else "supplied"
+    outcome: Outcome = "" if configured else "supplied"
     if problem:
         return adjusted, KeyHeader(operation.key, declared.name, "unusable", declared.at)
     if place in kept or operation.declared is not None:
         return _generate_header(adjusted, declared, is_argument=True), None
-    if not wanted and name_arguments(operation)[place] in published:
+    if not configured and name_arguments(operation)[place] in published:
         adjusted = _generate_header(adjusted, declared, is_argument=True)
         return adjusted, KeyHeader(operation.key, declared.name, "published", declared.at)
     adjusted = _generate_header(adjusted, declared, is_argument=False)

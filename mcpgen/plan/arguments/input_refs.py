@@ -94,6 +94,6 @@ def extract_arguments(part: JsonValue, value: JsonValue) -> JsonObject:
         for name in part.keys() & value.keys():
             found |= extract_arguments(part[name], value[name])
     elif isinstance(part, list) and isinstance(value, list):
-        for item, given in zip(part, value, strict=False):
-            found |= extract_arguments(item, given)
+        for item, element in zip(part, value, strict=False):
+            found |= extract_arguments(item, element)
     return found

@@ -130,9 +130,9 @@ def is_file(schema: JsonSchema, types: Types) -> bool:
 
 def is_binary_type(encoding: Encoding | None) -> bool:
     """Check whether the content type of an Encoding Object makes its part a file."""
-    told = encoding.content_type.split(",") if encoding is not None else []
-    return bool(told) and all(
-        classify_media_type(name) is Kind.BINARY for name in told if "*" not in name
+    names = encoding.content_type.split(",") if encoding is not None else []
+    return bool(names) and all(
+        classify_media_type(name) is Kind.BINARY for name in names if "*" not in name
     )
 
 
@@ -154,22 +154,22 @@ def root_part(item: MediaType, types: Types) -> str:
     others = sorted(properties.keys() - files)
     if not files or len(others) != 1 or others[0] not in keywords.get("required", ()):
         return ""
-    if len(files) > 1 and not _can_be_told_apart(files, item, types):
+    if len(files) > 1 and not _are_distinguishable(files, item, types):
         return ""
     (root,) = others
-    told = encodings[root].content_type if root in encodings else ""
+    content_type = encodings[root].content_type if root in encodings else ""
     is_object = types.shape_of(properties[root]).types == ("object",)
-    return root if (is_json(told) if told else is_object) else ""
+    return root if (is_json(content_type) if content_type else is_object) else ""
 
 
-def _can_be_told_apart(names: Set[str], item: MediaType, types: Types) -> bool:
+def _are_distinguishable(names: Set[str], item: MediaType, types: Types) -> bool:
     """Check whether each member is one part with a unique Content-ID."""
-    given = [_find_content_id(encoding) for encoding in item.encoding.values()]
+    content_ids = [_find_content_id(encoding) for encoding in item.encoding.values()]
     properties = types.shape_of(True if item.schema is None else item.schema).keywords["properties"]
     for name in names:
         content_id = _find_content_id(item.encoding.get(name, Encoding()))
         is_one = types.shape_of(properties[name]).types == ("string",)
-        if not (content_id and is_one and given.count(content_id) == 1):
+        if not (content_id and is_one and content_ids.count(content_id) == 1):
             return False
     return True
 

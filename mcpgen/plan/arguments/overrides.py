@@ -57,7 +57,7 @@ def apply_overrides(
     if not entry.parameters:
         return adjusted
     places = find_argument_places(operation, shapes)
-    for name, wish in entry.parameters.items():
+    for name, parameter_entry in entry.parameters.items():
         place = places.get(name)
         if place is None:
             known = ", ".join(f"`{known}`" for known in places)
@@ -67,7 +67,9 @@ def apply_overrides(
                 at(name),
                 did_you_mean(name, places, f"its arguments are {known}"),
             )
-        adjusted = _ArgumentOverride(adjusted, name, place, wish, shapes, at(name)).apply()
+        adjusted = _ArgumentOverride(
+            adjusted, name, place, parameter_entry, shapes, at(name)
+        ).apply()
     return _require_body(_apply_names(adjusted, entry, places, at), shapes)
 
 
@@ -99,7 +101,7 @@ def _require_body(adjusted: OverriddenOperation, shapes: Shapes) -> OverriddenOp
     """Require a body with fixed members; make it optional for callers if it needs nothing else."""
     if not any(fixed.location == "body" for fixed in adjusted.fixed):
         return adjusted
-    asks = any(
+    is_required = any(
         shapes.of(item.schema).keywords.get("required")
         for item in adjusted.offered.body_content
         if item.schema is not None
@@ -107,8 +109,8 @@ def _require_body(adjusted: OverriddenOperation, shapes: Shapes) -> OverriddenOp
     return replace(
         adjusted,
         sent=_change_body(adjusted.sent, required=True),
-        offered=_change_body(adjusted.offered, required=asks),
-        defaults=adjusted.defaults if asks else {**adjusted.defaults, ("body", ""): {}},
+        offered=_change_body(adjusted.offered, required=is_required),
+        defaults=adjusted.defaults if is_required else {**adjusted.defaults, ("body", ""): {}},
     )
 
 
@@ -124,14 +126,21 @@ def _apply_names(
     at: Callable[[str], Location],
 ) -> OverriddenOperation:
     """Apply the argument names of the manifest, and check that they are unique."""
-    names = {places[name]: wish.name for name, wish in entry.parameters.items() if wish.name}
+    names = {
+        places[name]: parameter_entry.name
+        for name, parameter_entry in entry.parameters.items()
+        if parameter_entry.name
+    }
     others = {name for name, place in places.items() if place not in names} | _RESERVED
-    for name, wish in entry.parameters.items():
-        taken = wish.name in others or list(names.values()).count(wish.name) > 1
-        if wish.name and taken:
+    for name, parameter_entry in entry.parameters.items():
+        taken = (
+            parameter_entry.name in others or list(names.values()).count(parameter_entry.name) > 1
+        )
+        if parameter_entry.name and taken:
             raise OperationRefusedError(
                 "parameter-name",
-                f"the argument `{name}` of `{adjusted.sent.key}` cannot be called `{wish.name}`",
+                f"the argument `{name}` of `{adjusted.sent.key}` cannot be called"
+                f" `{parameter_entry.name}`",
                 at(name),
                 "give it a name of its own",
             )
@@ -144,7 +153,7 @@ class _ArgumentOverride(Struct, frozen=True):
     before: OverriddenOperation
     name: str
     place: WirePlace
-    wish: ParameterEntry
+    entry: ParameterEntry
     shapes: Shapes
     at: Location
 
@@ -155,39 +164,39 @@ class _ArgumentOverride(Struct, frozen=True):
 
     def apply(self) -> OverriddenOperation:
         """Return the operation with this override."""
-        wish = self.wish
-        is_fixed, has_default = wish.fixed is not UNSET, wish.default is not UNSET
-        if wish.secret is not None and not wish.from_environment:
+        entry = self.entry
+        is_fixed, has_default = entry.fixed is not UNSET, entry.default is not UNSET
+        if entry.secret is not None and not entry.from_environment:
             raise self._make_refusal(
                 "is `secret` without `from_environment`",
                 "name the environment variable, or remove `secret`",
             )
-        if wish.from_environment:
+        if entry.from_environment:
             return self._read_from_environment()
-        if is_fixed + has_default + wish.hidden > 1:
+        if is_fixed + has_default + entry.hidden > 1:
             raise self._make_refusal(
                 "has more than one of `fixed`, `hidden` and `default`", "keep one of them"
             )
-        if (is_fixed or wish.hidden) and (wish.name or wish.description):
+        if (is_fixed or entry.hidden) and (entry.name or entry.description):
             raise self._make_refusal(
                 "is not an argument, so `name` and `description` have no effect", "remove them"
             )
-        for value in (wish.fixed, wish.default):
+        for value in (entry.fixed, entry.default):
             self._check(value)
         if is_fixed:
             return self._fix()
-        if wish.hidden:
+        if entry.hidden:
             return self._hide()
-        stated: JsonObject = {"description": wish.description} if wish.description else {}
+        stated: JsonObject = {"description": entry.description} if entry.description else {}
         if not has_default:
             after = self._change(self.before.offered, lambda schema: _with(schema, stated))
             return replace(self.before, offered=after)
         if self.place[0] == "body":
             raise self._make_refusal("cannot have a `default`", "use `fixed` for a body property")
-        stated["default"] = wish.default
+        stated["default"] = entry.default
         after = self._change(self.before.offered, lambda schema: _with(schema, stated))
         after = change_parameter(after, self.place, lambda it: replace(it, required=False))
-        defaults = {**self.before.defaults, self.place: wish.default}
+        defaults = {**self.before.defaults, self.place: entry.default}
         return replace(self.before, offered=after, defaults=defaults)
 
     def _check(self, value: JsonValue) -> None:
@@ -209,7 +218,7 @@ class _ArgumentOverride(Struct, frozen=True):
         return next((properties[name] for properties in found if name in properties), True)
 
     def _fix(self) -> OverriddenOperation:
-        value = self.wish.fixed
+        value = self.entry.fixed
         sent = self._change(self.before.sent, lambda _: {"const": value})
         return replace(
             self.before,
@@ -220,8 +229,8 @@ class _ArgumentOverride(Struct, frozen=True):
 
     def _read_from_environment(self) -> OverriddenOperation:
         """Hide the argument; the handler reads its value from a setting of the server."""
-        wish, (location, wire_name) = self.wish, self.place
-        if wish.fixed is not UNSET or wish.hidden or wish.name:
+        entry, (location, wire_name) = self.entry, self.place
+        if entry.fixed is not UNSET or entry.hidden or entry.name:
             raise self._make_refusal(
                 "has `from_environment` and `fixed`, `hidden` or `name`", "keep `from_environment`"
             )
@@ -229,20 +238,20 @@ class _ArgumentOverride(Struct, frozen=True):
             raise self._make_refusal(
                 "is the whole query string", "set `fixed`, or leave it to the call"
             )
-        self._check(wish.default)
+        self._check(entry.default)
         schema = self._find_schema()
         keywords = self.shapes.of(schema).keywords
         is_secret = keywords.get("format") == "password" or is_secret_name(wire_name)
         described = self.parameter.description if self.parameter is not None else ""
         described = described or keywords.get("description") or ""
         setting = SettingUse(
-            wish.from_environment,
+            entry.from_environment,
             schema,
-            wish.description or first_sentence(described, _MAX_DESCRIPTION),
-            required=self._is_required() and wish.default is UNSET,
-            secret=is_secret if wish.secret is None else wish.secret,
+            entry.description or first_sentence(described, _MAX_DESCRIPTION),
+            required=self._is_required() and entry.default is UNSET,
+            secret=is_secret if entry.secret is None else entry.secret,
             at=self.at,
-            default=wish.default,
+            default=entry.default,
         )
         return replace(
             self.before,
@@ -283,7 +292,7 @@ class _ArgumentOverride(Struct, frozen=True):
         """Return the operation with a changed schema and description of this argument."""
         if self.place[0] == "body":
             return _with_bodies(operation, lambda item: self._with_property(item, change))
-        about = self.wish.description
+        about = self.entry.description
         return change_parameter(
             operation,
             self.place,

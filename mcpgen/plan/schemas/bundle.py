@@ -87,57 +87,57 @@ class Bundler:
         # The parts that are known: of definitions by name, of other schemas by identity.
         self._named: _Known = {}
         self._merged: _Known = {}
-        self._wanted: _Known = {}
+        self._roots: _Known = {}
         self._kept: list[JsonSchema] = []  # so that no other schema has the identity of a known one
 
     def bundle(self, schemas: Iterable[JsonSchema]) -> Bundle:
         """Return `schemas` in a form that is self-contained and within the limits."""
-        wanted, limits = tuple(schemas), self._limits
+        roots, limits = tuple(schemas), self._limits
         if not self._repeats:
-            self._wanted.clear()
+            self._roots.clear()
         known: dict[_Way, Bundle | None] = {}
-        if limits.shares and (found := self._share(wanted, known)) is not None:
+        if limits.shares and (found := self._share(roots, known)) is not None:
             return found
         for way, limit in (
             (_WHOLE, limits.inline_bytes),
             (_WITH_DEFINITIONS, limits.total_bytes),
         ):
-            found = known[way] if way in known else self._try_bundle(wanted, way, limit)
+            found = known[way] if way in known else self._try_bundle(roots, way, limit)
             if found is not None and found.size <= limit:
                 return found
-        return self._cut(wanted)
+        return self._cut(roots)
 
-    def _cut(self, wanted: tuple[JsonSchema, ...]) -> Bundle:
+    def _cut(self, roots: tuple[JsonSchema, ...]) -> Bundle:
         """Return the schemas, cut at the greatest depth at which they are within the limits."""
         depths, limit = range(1, self._limits.depth + 1), self._limits.total_bytes
         cut: Bundle | None = None
         if self._profile.grows_with_depth:  # shallow schemas are built in less time
             for depth in depths:
-                deeper = self._try_bundle(wanted, (_CUT, depth), limit)
+                deeper = self._try_bundle(roots, (_CUT, depth), limit)
                 if deeper is None:
                     break
                 cut = deeper
         else:
-            cuts = (self._try_bundle(wanted, (_CUT, depth), limit) for depth in reversed(depths))
+            cuts = (self._try_bundle(roots, (_CUT, depth), limit) for depth in reversed(depths))
             cut = next(filter(None, cuts), None)
         if cut is not None:
             return cut
-        parts = [self._profile.cut(self._shapes.of(schema)) for schema in wanted]
+        parts = [self._profile.cut(self._shapes.of(schema)) for schema in roots]
         return Bundle(tuple(part.schema for part in parts), {}, is_exact=False, is_cut=True)
 
     def _share(
-        self, wanted: tuple[JsonSchema, ...], known: dict[_Way, Bundle | None]
+        self, roots: tuple[JsonSchema, ...], known: dict[_Way, Bundle | None]
     ) -> Bundle | None:
         """Return the schemas with repeated objects in `$defs`; None if none is, or they are large.
 
         Nothing nests deeper than if all is inline. The schemas built for this are added to `known`,
         None for a way that is impossible.
         """
-        shared = known[_WITH_DEFINITIONS] = self._try_bundle(wanted, _WITH_DEFINITIONS)
+        shared = known[_WITH_DEFINITIONS] = self._try_bundle(roots, _WITH_DEFINITIONS)
         if shared is not None and not shared.definitions:
             known[_WHOLE] = shared  # nothing is shared, so that all is inline
             return None
-        inline = known[_WHOLE] = self._try_bundle(wanted, _WHOLE)
+        inline = known[_WHOLE] = self._try_bundle(roots, _WHOLE)
         if inline is None or shared is None:
             return None
         single = {name for name, count in shared.uses.items() if count == 1} - self._recursive
@@ -152,15 +152,15 @@ class Bundler:
         return replace(shared, schemas=schemas, definitions=definitions)
 
     def _try_bundle(
-        self, wanted: tuple[JsonSchema, ...], way: _Way, limit: int = _ANY_SIZE
+        self, roots: tuple[JsonSchema, ...], way: _Way, limit: int = _ANY_SIZE
     ) -> Bundle | None:
         """Return the schemas in one way; None if they nest too deeply, or are too large."""
         with suppress(_TooDeepError):
-            return self._bundle(wanted, way, limit, min(way[1], self._limits.depth))
+            return self._bundle(roots, way, limit, min(way[1], self._limits.depth))
         return None
 
-    def _bundle(self, wanted: tuple[JsonSchema, ...], way: _Way, limit: int, depth: int) -> Bundle:
-        parts = [self._build_wanted(schema, way) for schema in wanted]
+    def _bundle(self, roots: tuple[JsonSchema, ...], way: _Way, limit: int, depth: int) -> Bundle:
+        parts = [self._build_root(schema, way) for schema in roots]
         size = sum(part.size for part in parts)
         definitions: dict[str, SchemaPart] = {}
         waiting = sorted({name for part in parts for name in part.names}, reverse=True)
@@ -184,13 +184,13 @@ class Bundler:
             uses=add_names(everything),
         )
 
-    def _build_wanted(self, schema: JsonSchema, way: _Way) -> SchemaPart:
-        found = _find_known(self._wanted, id(schema), way)
+    def _build_root(self, schema: JsonSchema, way: _Way) -> SchemaPart:
+        found = _find_known(self._roots, id(schema), way)
         if found is None:
             found = self._build(schema, way)
             if self._repeats:
                 self._kept.append(schema)
-        self._wanted[id(schema), _cache_key(way)] = found
+        self._roots[id(schema), _cache_key(way)] = found
         return found
 
     def _build_definition(self, name: str, way: _Way) -> SchemaPart:

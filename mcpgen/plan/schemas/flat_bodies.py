@@ -75,7 +75,7 @@ def _find_flat_body(
     is_open = any(shape.keywords.get(keyword, False) is not False for keyword in _OPEN)
     is_optional = not item.argument.required
     allowed = ({"object"}, {"object", "null"}) if is_optional else ({"object"},)
-    if item.says_less or {*shape.types} not in allowed or is_open:
+    if item.is_simplified or {*shape.types} not in allowed or is_open:
         return None
     if is_optional and _has_empty_example(operation):
         return None
@@ -111,15 +111,15 @@ def _list_members(
     if flat.required:
         required |= {name for name, member in flat.members.items() if member in needed}
     wire_names = {name: wire for wire, name in named.items()}
-    spelled = {wire: it for wire, it in named.items() if it == derive_argument_name(wire)}
+    renamed = {wire: it for wire, it in named.items() if it == derive_argument_name(wire)}
     found: JsonObject = {}
     for name, described in parameters.items():
         if name != argument.name:
             found[name] = described
             continue
         for own, member in flat.members.items():
-            told = _rename_in_text(body["properties"][member], spelled)
-            found[own] = _describe_member(told, own, wire_names[own])
+            member_schema = _rename_in_text(body["properties"][member], renamed)
+            found[own] = _describe_member(member_schema, own, wire_names[own])
     ordered = sorted(found, key=lambda name: name not in required)
     listed = {**schema, "properties": {name: found[name] for name in ordered}}
     listed.pop("required", None)
@@ -156,7 +156,7 @@ def _describe_body(body: JsonObject, flat: FlatBody) -> str:
     if not others:
         rule = f"Give all of {shown}, or none of them."
     else:
-        given = "any other member" if len(others) > 5 else ", ".join(f"`{it}`" for it in others)
+        rest = "any other member" if len(others) > 5 else ", ".join(f"`{it}`" for it in others)
         verb = "is" if len(needed) == 1 else "are"
-        rule = f"{shown} {verb} required with {given} of the request body."
+        rule = f"{shown} {verb} required with {rest} of the request body."
     return f"Request body: {about} {rule}" if about else rule

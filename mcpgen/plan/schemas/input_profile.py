@@ -62,14 +62,14 @@ class InputProfile:
     def description(self, schema: JsonObject) -> str:
         """Return the listed description of a schema."""
         text = schema.get("description") or ""
-        told = shorten_at_sentence(plain_line(text), _MAX_DESCRIPTION) if text else ""
-        return f"[deprecated] {told}".strip() if schema.get("deprecated") is True else told
+        listed = shorten_at_sentence(plain_line(text), _MAX_DESCRIPTION) if text else ""
+        return f"[deprecated] {listed}".strip() if schema.get("deprecated") is True else listed
 
     def cut(self, shape: Shape) -> SchemaPart:
         """Return the replacement of a part that is nested too deeply."""
         kind = shape.types[0] if len(shape.types) == 1 else ""
-        told = [self.description(shape.keywords), "Nests further than is listed here."]
-        schema: JsonObject = {"description": " ".join(filter(None, told))}
+        sentences = [self.description(shape.keywords), "Nests further than is listed here."]
+        schema: JsonObject = {"description": " ".join(filter(None, sentences))}
         if kind == "array":
             schema |= {"type": "array", "items": {"description": _ANY}}
         elif kind:
@@ -79,10 +79,10 @@ class InputProfile:
     def build(self, shape: Shape, build: Build) -> SchemaPart:
         """Return one level, with children from `build`."""
         keywords = shape.keywords
-        told = [self.description(keywords)]
+        sentences = [self.description(keywords)]
         is_exact = shape.is_exact and not (_ONLY_CHECKED & keywords.keys())
         if not is_exact:
-            told += self._describe_rules(keywords)
+            sentences += self._describe_rules(keywords)
         types = list(shape.types)
         is_nullable = "null" in types and len(types) > 1
         if is_nullable:
@@ -99,14 +99,14 @@ class InputProfile:
             built = self._build_type(keywords, "", build)
         else:
             built = make_leaf({"description": _ANY})
-        told.append(built.schema.get("description", ""))
+        sentences.append(built.schema.get("description", ""))
         if is_nullable:
             built = _build_choice([built, make_leaf({"type": "null"})])
         if "default" in keywords and _is_short(keywords["default"]):
             built = _with(built, {"default": keywords["default"]})
         if not is_exact:
             built = built.mark_inexact()
-        return built.describe(_join_sentences(told))
+        return built.describe(_join_sentences(sentences))
 
     def _build_type(self, keywords: JsonObject, name: str, build: Build) -> SchemaPart:
         if name in ("object", "array"):
@@ -114,39 +114,39 @@ class InputProfile:
             # The values are only validated.
             return built.mark_inexact() if "enum" in keywords else built
         schema: JsonObject = {"type": name} if name else {}
-        told: list[str] = []
+        sentences: list[str] = []
         is_exact = True
         if "enum" in keywords:
             values = [value for value in keywords["enum"] if _belongs(value, name)]
-            is_exact = self._build_enum(schema, values, told)
+            is_exact = self._build_enum(schema, values, sentences)
         else:
             schema |= {key: keywords[key] for key in _BY_TYPE.get(name, ()) if key in keywords}
-            told.append(_describe_bounds(keywords, name))
+            sentences.append(_describe_bounds(keywords, name))
             if name == "string":
-                is_exact = self._build_string(schema, keywords, told)
+                is_exact = self._build_string(schema, keywords, sentences)
             if "format" not in schema:
-                told.append(_describe_example(keywords))
-        if any(told):
-            schema["description"] = _join_sentences(told)
+                sentences.append(_describe_example(keywords))
+        if any(sentences):
+            schema["description"] = _join_sentences(sentences)
         return make_leaf(schema, is_exact=is_exact)
 
     @staticmethod
-    def _build_enum(schema: JsonObject, values: list[JsonValue], told: list[str]) -> bool:
+    def _build_enum(schema: JsonObject, values: list[JsonValue], sentences: list[str]) -> bool:
         if len(values) <= MAX_ENUM:
             schema["enum"] = values
             return True
         some = ", ".join(f"`{value}`" for value in values[:5])
-        told.append(f"One of {len(values)} values, such as {some}.")
+        sentences.append(f"One of {len(values)} values, such as {some}.")
         return False
 
     @staticmethod
-    def _build_string(schema: JsonObject, keywords: JsonObject, told: list[str]) -> bool:
+    def _build_string(schema: JsonObject, keywords: JsonObject, sentences: list[str]) -> bool:
         if keywords.get("format") in FORMATS:
             schema["format"] = keywords["format"]
         elif keywords.get("format") == "byte" or keywords.get("contentEncoding") == "base64":
-            told.append("Base64.")
+            sentences.append("Base64.")
         elif keywords.get("format") == "binary":
-            told.append(FILE_IN_WORDS)
+            sentences.append(FILE_IN_WORDS)
         pattern = keywords.get("pattern")
         if not pattern:
             return True
@@ -154,7 +154,7 @@ class InputProfile:
             schema["pattern"] = pattern
             return True
         if len(pattern) <= 100:
-            told.append(f"Matches the regular expression {pattern}")
+            sentences.append(f"Matches the regular expression {pattern}")
         return False
 
     @staticmethod
@@ -183,8 +183,8 @@ class InputProfile:
             if name not in required and not self.keeps_null:
                 child = _drop_null(child)
             if not is_latin(name):
-                told = prefix_wire_name(child.schema.get("description", ""), name)
-                child = child.describe(told)
+                description = prefix_wire_name(child.schema.get("description", ""), name)
+                child = child.describe(description)
             properties[self._rename(name)] = child
         if required:
             own["required"] = [self._rename(name) for name in required]
@@ -220,9 +220,9 @@ class InputProfile:
                 for member in members
                 if isinstance(member, dict)
             ]
-            told = f"Give {', or '.join(need for need in needs if need)}."
+            sentence = f"Give {', or '.join(need for need in needs if need)}."
             return base.mark_inexact().describe(
-                _join_sentences([base.schema.get("description", ""), told])
+                _join_sentences([base.schema.get("description", ""), sentence])
             )
         parts = [
             self._build_member(member, types, build) for member in members if member is not False
@@ -244,17 +244,19 @@ class InputProfile:
         return self._offered.get(name, name)
 
     def _describe_rules(self, keywords: JsonObject) -> list[str]:
-        told = []
+        sentences = []
         if "prefixItems" in keywords:
-            told.append(f"The first {len(keywords['prefixItems'])} items have types of their own.")
+            sentences.append(
+                f"The first {len(keywords['prefixItems'])} items have types of their own."
+            )
         for name, others in sorted(keywords.get("dependentRequired", {}).items()):
             needed = ", ".join(f"`{self._rename(other)}`" for other in others)
-            told.append(f"`{self._rename(name)}` needs {needed}.")
+            sentences.append(f"`{self._rename(name)}` needs {needed}.")
         if "minProperties" in keywords:
-            told.append(f"At least {_count_noun(keywords['minProperties'], 'member')}.")
+            sentences.append(f"At least {_count_noun(keywords['minProperties'], 'member')}.")
         if "maxProperties" in keywords:
-            told.append(f"At most {_count_noun(keywords['maxProperties'], 'member')}.")
-        return told or ["More rules apply; a call that breaks one is told which."]
+            sentences.append(f"At most {_count_noun(keywords['maxProperties'], 'member')}.")
+        return sentences or ["More rules apply; a call that breaks one is told which."]
 
     @staticmethod
     def _build_member(member: JsonSchema, types: list[str], build: Build) -> SchemaPart:
@@ -400,11 +402,11 @@ def _count_noun(number: int | float | str, noun: str) -> str:
 
 
 def _join_sentences(parts: list[str]) -> str:
-    told: list[str] = []
+    sentences: list[str] = []
     for part in filter(None, parts):
-        if part not in told:
-            told.append(part if part[-1] in ".!?…" else part + ".")
-    return " ".join(told)
+        if part not in sentences:
+            sentences.append(part if part[-1] in ".!?…" else part + ".")
+    return " ".join(sentences)
 
 
 def _describe_example(keywords: JsonObject) -> str:
@@ -413,10 +415,10 @@ def _describe_example(keywords: JsonObject) -> str:
     if find_json_type(value) not in ("string", "integer", "number"):
         return ""
     text = plain_line(str(value))
-    says_nothing = text.lower() in ("string", REDACTED.lower()) or not _WORD.search(text)
+    is_placeholder = text.lower() in ("string", REDACTED.lower()) or not _WORD.search(text)
     is_secret = has_token_shape(text)
     is_known = value == keywords.get("default") or text in (keywords.get("description") or "")
-    if says_nothing or is_secret or is_known or len(text) > _MAX_EXAMPLE or "`" in text:
+    if is_placeholder or is_secret or is_known or len(text) > _MAX_EXAMPLE or "`" in text:
         return ""
     return f"Example: `{text}`."
 

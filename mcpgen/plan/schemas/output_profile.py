@@ -80,9 +80,9 @@ class OutputProfile:
                 children += others
                 schema = {"anyOf": [schema, *(one.schema for one in others)]}
                 own["anyOf"] = []
-        told = self.description(keywords)
-        if told:
-            schema["description"] = own["description"] = told
+        description = self.description(keywords)
+        if description:
+            schema["description"] = own["description"] = description
         return make_branch(schema, own, children, levels=levels, is_exact=True, names=properties)
 
 
@@ -93,10 +93,10 @@ def _certain_types(shape: Shape) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _build_plain(types: tuple[str, ...], told: str) -> SchemaPart:
+def _build_plain(types: tuple[str, ...], description: str) -> SchemaPart:
     """Return a schema without children, cached because thousands of properties are equal."""
     schema = _build_types(types)
-    return make_leaf({**schema, "description": told} if told else schema)
+    return make_leaf({**schema, "description": description} if description else schema)
 
 
 def _build_types(allowed: tuple[str, ...]) -> JsonObject:
@@ -145,24 +145,24 @@ class Projection:
         self._responses = responses
 
     def project(
-        self, schemas: Sequence[JsonSchema], wanted: JsonObject, path: str = ""
+        self, schemas: Sequence[JsonSchema], selection: JsonObject, path: str = ""
     ) -> JsonSchema:
         """Return the schema of the wanted members of a value that matches one of the `schemas`.
 
         Raises:
             NoMemberError: none of the schemas declares a member.
         """
-        if not wanted:
+        if not selection:
             return schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
-        told = self._responses.of(schemas[0]).keywords.get("description")
-        about = {"description": told} if told else {}
-        if ITEMS in wanted:
+        description = self._responses.of(schemas[0]).keywords.get("description")
+        about = {"description": description} if description else {}
+        if ITEMS in selection:
             items = self.find_inside(schemas, ITEMS, path)
-            narrowed = self.project(items, wanted[ITEMS], f"{path}{ITEMS}")
+            narrowed = self.project(items, selection[ITEMS], f"{path}{ITEMS}")
             return {"type": "array", "items": narrowed, **about}
         properties = {
             name: self.project(self.find_inside(schemas, name, path), inner, _join_path(path, name))
-            for name, inner in wanted.items()
+            for name, inner in selection.items()
         }
         return {"type": "object", "properties": properties, **about}
 
@@ -192,12 +192,12 @@ class Projection:
                 f"{shown} is a list, and has no `{step}`", f"its items do: `{path}{ITEMS}.{step}`"
             )
         near = difflib.get_close_matches(step, known, n=1, cutoff=0.5)
-        meant = (
+        hint = (
             f"did you mean `{_join_path(path, near[0])}`?"
             if near
             else f"it has {_format_names(known)}"
         )
-        raise NoMemberError(f"{shown} has no `{step}`", meant)
+        raise NoMemberError(f"{shown} has no `{step}`", hint)
 
     def _gather(
         self, schema: JsonSchema, known: dict[str, list[JsonSchema]], depth: int = 0

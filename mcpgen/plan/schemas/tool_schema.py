@@ -156,7 +156,7 @@ class ToolSchemas:
         arguments = [item.argument for item in listed]
         bundle = bundler.bundle(item.schema for item in listed)
         shown = _build_object(arguments, bundle.schemas, bundle.definitions)
-        if bundle.is_exact and not any(item.says_less for item in listed):
+        if bundle.is_exact and not any(item.is_simplified for item in listed):
             return InputSchemas(shown, None, bundle.is_cut)
         exact, definitions = self._exact.bundle([argument.schema for argument in arguments])
         return InputSchemas(shown, _build_object(arguments, exact, definitions), bundle.is_cut)

@@ -199,8 +199,8 @@ class Types:
         for name, value in sorted(_list_members(shape.keywords).items()):
             typed = self._build_type(value, direction, f"{class_name}{to_class_name(name)}", 1)
             properties[name] = typed.schema
-            if told := _describe(value):
-                descriptions[name] = told
+            if description := _describe(value):
+                descriptions[name] = description
             uses |= typed.models
         self._descriptions[class_name] = descriptions
         required = sorted(properties.keys() & shape.keywords.get("required", ()))
@@ -287,9 +287,9 @@ def _build_literal(values: list[JsonValue], shape: Shape) -> Typed:
     nulls = [_NULL] if len(present) < len(values) else []
     if present and is_short and len({type(value) for value in present}) == 1:
         # Plain ASCII without quotes and backslashes: Python reads JSON as it is.
-        spelled = ", ".join(map(json.dumps, present))
+        literals = ", ".join(map(json.dumps, present))
         enum = list(dict.fromkeys(present))
-        return _build_union([Typed(f"Literal[{spelled}]", {"enum": enum}), *nulls])
+        return _build_union([Typed(f"Literal[{literals}]", {"enum": enum}), *nulls])
     names = [name for name in shape.types if name in _PRIMITIVES and name != "null"]
     return _build_union([*(Typed(_PRIMITIVES[name], {"type": name}) for name in names), *nulls])
 
