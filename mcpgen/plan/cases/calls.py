@@ -221,7 +221,7 @@ class Calls:
             value = self.body(chosen, which)
             if members and isinstance(value, dict):
                 value = {**value, **members}
-            self.give_body(tool, call, value, chosen, left_out=members)
+            self.add_body(tool, call, value, chosen, omitted=members)
         call.request["security"] = list(security)
         return call
 
@@ -244,10 +244,10 @@ class Calls:
                 if self.sent.fits(schema, value) and travels(parameter, value):
                     return value
         fallback: list[JsonValue] = []
-        wishes: tuple[Which, ...] = (which, "example")
-        for wish in wishes:
+        selections: tuple[Which, ...] = (which, "example")
+        for selection in selections:
             for variant in range(_VARIANTS):
-                value = self._sample_parameter(parameter, wish, variant)
+                value = self._sample_parameter(parameter, selection, variant)
                 if value is not UNSET:
                     fallback.append(value)
                     if _identify(value) not in taken:
@@ -258,7 +258,7 @@ class Calls:
             f"no value of the {parameter.location} parameter `{parameter.name}` can travel there"
         )
 
-    def _sample_parameter(self, parameter: Parameter, wish: Which, variant: int) -> JsonValue:
+    def _sample_parameter(self, parameter: Parameter, selection: Which, variant: int) -> JsonValue:
         """Return a value of a parameter, or UNSET if it cannot travel there.
 
         Operations share their parameters, so each is sampled once.
@@ -266,10 +266,10 @@ class Calls:
 
         def sample() -> JsonValue:
             schema = _exclude_empty(parameter.schema)
-            value = self._drop_empty(self._sample(parameter, schema, wish, variant), schema)
+            value = self._drop_empty(self._sample(parameter, schema, selection, variant), schema)
             return value if travels(parameter, value) else UNSET
 
-        return self._of_parameters.get(parameter, (wish, variant), sample)
+        return self._of_parameters.get(parameter, (selection, variant), sample)
 
     def _drop_empty(self, value: JsonValue, schema: JsonSchema) -> JsonValue:
         """Return a value without empty members, if it is valid without them."""
@@ -277,26 +277,26 @@ class Calls:
         return filled if filled is value or self.sent.fits(schema, filled) else value
 
     def _sample(
-        self, parameter: Parameter, schema: JsonSchema, wish: Which, variant: int
+        self, parameter: Parameter, schema: JsonSchema, selection: Which, variant: int
     ) -> JsonValue:
         try:
-            return self.sent.sample(schema, wish, seed=parameter.name, variant=variant)
+            return self.sent.sample(schema, selection, seed=parameter.name, variant=variant)
         except CannotSampleError as error:
             shown = f"{parameter.location} parameter `{parameter.name}`"
             raise CannotSampleError(f"{shown}, {error}") from None
 
-    def give_body(
+    def add_body(
         self,
         tool: ToolPlan,
         call: Call,
         value: JsonValue,
         chosen: MediaType,
         *,
-        left_out: Collection[str] = (),
+        omitted: Collection[str] = (),
     ) -> None:
         """Add a body of one of the tool's media types to a call.
 
-        The members in `left_out` are part of the request, not of the arguments.
+        The members in `omitted` are part of the request, not of the arguments.
         """
         names = {item.location: item.name for item in tool.arguments}
         fixed = {item.wire_name: item for item in tool.fixed if item.location == "body"}
@@ -313,15 +313,15 @@ class Calls:
         if tool.operation.declared is not None:
             call.arguments |= extract_arguments(tool.operation.declared.body, value)
             return
-        given = value
-        if (fixed or left_out) and isinstance(value, dict):
-            absent = {*fixed, *left_out}
-            given = {name: member for name, member in value.items() if name not in absent}
+        argument = value
+        if (fixed or omitted) and isinstance(value, dict):
+            absent = {*fixed, *omitted}
+            argument = {name: member for name, member in value.items() if name not in absent}
         is_needed = any(it.location == "body" and it.default is UNSET for it in tool.arguments)
         if tool.flat_body is not None:
-            call.arguments |= self.spread_body(tool, given)
-        elif given or is_needed:
-            call.arguments[names["body"]] = self.rename_members(tool, names["body"], given)
+            call.arguments |= self.spread_body(tool, argument)
+        elif argument or is_needed:
+            call.arguments[names["body"]] = self.rename_members(tool, names["body"], argument)
 
     def spread_body(self, tool: ToolPlan, body: JsonValue) -> JsonObject:
         """Return the arguments of a tool with a flat body that send `body`.
@@ -355,9 +355,9 @@ class Calls:
             return "dGV4dA=="
         if kind is Kind.XML:
             return self._make_xml_body(schema, which)
-        wishes: tuple[Which, ...] = (which, "example", "largest")
-        for wish in wishes:  # a form cannot carry empty lists and objects
-            value = self.sent.sample(schema, wish, seed="body")
+        selections: tuple[Which, ...] = (which, "example", "largest")
+        for selection in selections:  # a form cannot carry empty lists and objects
+            value = self.sent.sample(schema, selection, seed="body")
             if kind in (Kind.FORM, Kind.MULTIPART):
                 if isinstance(value, dict):  # a form cannot distinguish null from a string
                     value = {name: it for name, it in value.items() if it is not None}
@@ -374,9 +374,9 @@ class Calls:
 
     def _make_xml_body(self, schema: JsonSchema, which: Which) -> JsonValue:
         """Return a value that XML can carry unchanged: without empty lists, null and ambiguity."""
-        wishes: tuple[Which, ...] = (which, "example", "largest", "smallest")
-        for wish in wishes:
-            value = self._drop_empty(self.sent.sample(schema, wish, seed="body"), schema)
+        selections: tuple[Which, ...] = (which, "example", "largest", "smallest")
+        for selection in selections:
+            value = self._drop_empty(self.sent.sample(schema, selection, seed="body"), schema)
             distinct = drop_shared_elements(value, schema, self._schemas)
             if distinct != value and not self.sent.fits(schema, distinct):
                 continue

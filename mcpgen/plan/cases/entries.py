@@ -57,16 +57,16 @@ def make_cases(
 
 def note_missing_samples(tool: ToolPlan, entry: JsonObject, problems: Problems) -> None:
     """Report each case of a tool for which its entry has no sample."""
-    for told in entry.get("untested", ()):
-        case = f"`{tool.name}: {told['what']}`"
+    for untested in entry.get("untested", ()):
+        case = f"`{tool.name}: {untested['what']}`"
         problems.note(
             "untested",
             f"the tests do not violate every rule of `{tool.name}`"
-            if told["what"] == _MORE_RULES
+            if untested["what"] == _MORE_RULES
             else f"no sample generated for the test case {case}",
             at=tool.operation.at,
-            why=told["why"],
-            help=_HELP.get(told["what"], GIVE_EXAMPLE),
+            why=untested["why"],
+            help=_HELP.get(untested["what"], GIVE_EXAMPLE),
         )
 
 
@@ -79,17 +79,17 @@ class CaseMaking:
         self._calls = Calls(context, schemas)
         self._variations = Variations(self._calls)
         self._refusals = Refusals(self._calls)
-        asked_for = {
+        requested_parts = {
             scheme.id: _find_requested_parts(scheme) for scheme in context.security_schemes
         }
         self._configured: dict[str, list[str]] = {}  # variables by scheme
-        self._asked_for: dict[str, list[str]] = {}
+        self._requested_variables: dict[str, list[str]] = {}
         for variable in context.variables:
             part = variable.part or "value"
             if variable.scheme and part in _CREDENTIAL_PARTS:
                 self._configured.setdefault(variable.scheme, []).append(variable.name)
-            if variable.scheme and part in asked_for[variable.scheme]:
-                self._asked_for.setdefault(variable.scheme, []).append(variable.name)
+            if variable.scheme and part in requested_parts[variable.scheme]:
+                self._requested_variables.setdefault(variable.scheme, []).append(variable.name)
 
     def make_entry_to_cache(self, tool: ToolPlan) -> tuple[JsonObject, bool]:
         """Return the entry of a tool, and whether it is the same if other tools come before it."""
@@ -162,11 +162,11 @@ class CaseMaking:
     def _iterate_calls(self, tool: ToolPlan, smallest: Call, fullest: Call) -> Iterator[JsonObject]:
         yield _format_call(SMALLEST_CALL, smallest)
         if fullest.arguments != smallest.arguments:
-            left_out = fullest.leave_out(tool, smallest)
-            yield _format_call("largest arguments", fullest.beyond(smallest), left_out)
+            omitted = fullest.leave_out(tool, smallest)
+            yield _format_call("largest arguments", fullest.beyond(smallest), omitted)
         if (example := self._make_example(tool, smallest)) is not None:
-            left_out = example.leave_out(tool, smallest)
-            yield _format_call(EXAMPLE_CALL, example.beyond(smallest), left_out)
+            omitted = example.leave_out(tool, smallest)
+            yield _format_call(EXAMPLE_CALL, example.beyond(smallest), omitted)
         for what, call in self._variations.of(tool, fullest):
             yield _format_call(what, call, call.leave_out(tool, smallest))
 
@@ -209,11 +209,13 @@ class CaseMaking:
 
     def _make_awaited_reply(self, operation: Operation, poll: PollEntry) -> JsonObject:
         """Return the response at which a tool stops polling."""
-        wanted: JsonSchema = {"const": poll.values[0]}
+        expected: JsonSchema = {"const": poll.values[0]}
         for name in reversed(poll.until.split(".")):
-            wanted = {"type": "object", "properties": {name: wanted}, "required": [name]}
+            expected = {"type": "object", "properties": {name: expected}, "required": [name]}
         schemas, _ = list_response_schemas(operation)
-        body = self._calls.answered.sample({"allOf": [{"anyOf": schemas}, wanted]}, seed="awaited")
+        body = self._calls.answered.sample(
+            {"allOf": [{"anyOf": schemas}, expected]}, seed="awaited"
+        )
         return {"status": _choose_success_status(operation), "body": body}
 
     def _iterate_credential_cases(self, tool: ToolPlan) -> Iterator[JsonObject]:
@@ -242,7 +244,7 @@ class CaseMaking:
         if () in alternatives:
             return {"sends": []}
         missing = [name for name in alternatives[0] if name not in available]
-        return {"needs": _collect_variables(missing, self._asked_for)}
+        return {"needs": _collect_variables(missing, self._requested_variables)}
 
 
 def _find_requested_parts(scheme: SecurityScheme) -> frozenset[str]:
@@ -275,12 +277,12 @@ def _describe_policies(policies: ResultPolicies, limits: Mapping[str, float]) ->
     return {name: value for name, value in entry.items() if value is not None}
 
 
-def _format_call(what: str, call: Call, left_out: Sequence[str] = ()) -> JsonObject:
+def _format_call(what: str, call: Call, omitted: Sequence[str] = ()) -> JsonObject:
     request = {
         place: value for place, value in call.request.items() if place not in PLACES or value
     }
     entry: JsonObject = {"what": what, "arguments": call.arguments, "request": request}
-    return {**entry, "without": [*left_out]} if left_out else entry
+    return {**entry, "without": [*omitted]} if omitted else entry
 
 
 def _iterate_failures(tool: ToolPlan) -> Iterator[str]:

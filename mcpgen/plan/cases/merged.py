@@ -69,12 +69,12 @@ def _iterate_refusals(
     arguments = case["arguments"]
     members = {member.choice: tools[member.tool] for member in merged.merges}
 
-    def refuse(what: str, given: JsonObject, *contains: str) -> JsonObject:
+    def refuse(what: str, passed: JsonObject, *contains: str) -> JsonObject:
         return {
             "id": f"{merged.name}: {merged.scope} {choice}, {what}",
             "tool": merged.name,
             "group": "refused",
-            "arguments": given,
+            "arguments": passed,
             "expect": {
                 "operation": case["expect"]["operation"],
                 "is_error": True,
@@ -87,8 +87,8 @@ def _iterate_refusals(
     yield refuse("not selected", unselected, f"`/{merged.scope}` is required", f"`{choice}`")
     needed = [it for it in members[choice].input_schema.get("required", ()) if it in arguments]
     for name in needed[:1]:
-        given = {key: value for key, value in arguments.items() if key != name}
-        yield refuse(f"without {name}", given, f"`/{name}` is required", f"`{choice}`")
+        passed = {key: value for key, value in arguments.items() if key != name}
+        yield refuse(f"without {name}", passed, f"`/{name}` is required", f"`{choice}`")
     own = members[choice].input_schema.get("properties", {})
     others = {
         name: value

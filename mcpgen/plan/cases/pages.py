@@ -69,23 +69,23 @@ class _Making:
         if self._count > _MOST_ITEMS:
             raise CannotSampleError(f"a page of {self._count} items is too long for a case")
         self._place = (*rule.within, rule.items) if rule.items else ()
-        wanted: JsonSchema = {"type": "array", "minItems": self._count}
+        expected: JsonSchema = {"type": "array", "minItems": self._count}
         for name in reversed(self._place):
-            wanted = {"type": "object", "properties": {name: wanted}, "required": [name]}
-        self._pages = self._sample_pages({"allOf": [self._schema, wanted]})
+            expected = {"type": "object", "properties": {name: expected}, "required": [name]}
+        self._pages = self._sample_pages({"allOf": [self._schema, expected]})
 
     def _sample_pages(self, schema: JsonSchema) -> tuple[JsonValue, JsonValue]:
         """Return two small pages that match the schema, with different items."""
 
-        def sample(wish: Which, variant: int) -> JsonValue:
-            return self._calls.answered.sample(schema, wish, seed="page", variant=variant)
+        def sample(selection: Which, variant: int) -> JsonValue:
+            return self._calls.answered.sample(schema, selection, seed="page", variant=variant)
 
-        wish: Which = "smallest"
-        first = sample(wish, 0)
+        selection: Which = "smallest"
+        first = sample(selection, 0)
         if not any(_find(first, self._place)):
-            wish = "example"
-            first = sample(wish, 0)
-        return first, sample(wish, 1)
+            selection = "example"
+            first = sample(selection, 0)
+        return first, sample(selection, 1)
 
     def describe_request(self, sent: JsonObject) -> JsonObject:
         """Return the parts of a request that differ from the smallest one."""
@@ -169,9 +169,9 @@ class _Making:
         for number in range(3):
             if number and not self._calls.sent.fits(schema, at):
                 raise CannotSampleError(f"`{self._rule.parameter}` may not be {at}")
-            asked = {self._rule.parameter: at} if number else {}
+            addition = {self._rule.parameter: at} if number else {}
             page = self._copy_page(number) if number < 2 else self._make_empty_page()
-            yield asked, {"body": page}
+            yield addition, {"body": page}
             # An example may have more items than a page needs.
             at += len(_find(page, self._place)) if self._rule.kind == "offset" else 1
 

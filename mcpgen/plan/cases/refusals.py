@@ -64,8 +64,8 @@ class _Rule(Struct, frozen=True):
 
     def describe(self, name: str) -> str:
         """Return the rule in words; `name` is that of its location."""
-        said = f"{name} breaks `{self.keyword}`"
-        return f"{said} of choice {self.choice}" if self.choice else said
+        text = f"{name} breaks `{self.keyword}`"
+        return f"{text} of choice {self.choice}" if self.choice else text
 
 
 _Check: TypeAlias = Callable[[JsonValue], bool]
@@ -232,10 +232,10 @@ def _iterate_breaking(keywords: JsonObject, value: JsonValue) -> Iterator[tuple[
 
 def _list_other_types(keywords: JsonObject) -> list[JsonValue]:
     """Return a value of a type that is not allowed, or no value."""
-    told = keywords.get("type")
-    if told is None:
+    declared = keywords.get("type")
+    if declared is None:
         return []
-    allowed = {told} if isinstance(told, str) else set(told)
+    allowed = {declared} if isinstance(declared, str) else set(declared)
     if "number" in allowed:
         allowed.add("integer")
     return [other for other in _OF_EACH_TYPE if find_json_type(other) not in allowed][:1]
@@ -394,9 +394,9 @@ class Refusals:
             named = f"`/{name}{rule.place}`"
             if value is not UNSET:
                 arguments = {name: self._calls.rename_members(tool, name, value)}
-                says = f"/{name}"
+                location = f"/{name}"
                 what = rule.describe(named)
-                yield rule.priority, {"what": what, "arguments": arguments, "says": says}
+                yield rule.priority, {"what": what, "arguments": arguments, "says": location}
             elif rule.keyword not in _NEVER_REFUSED:
                 unbroken.append(f"`{rule.keyword}` of {named}")
 
@@ -421,8 +421,8 @@ class Refusals:
             if not (call.arguments or flat.required):
                 continue  # no body is sent then
             entry: JsonObject = {"what": rule.describe(named), "arguments": call.arguments}
-            if left_out := call.leave_out(tool, smallest):
-                entry["without"] = left_out
+            if omitted := call.leave_out(tool, smallest):
+                entry["without"] = omitted
             # The error of a choice is about its closest alternative, which may be another one.
             member = "" if rule.choice_at == "" else json_pointer(path[:1])
             yield rule.priority, {**entry, "says": member or _WHOLE_BODY}

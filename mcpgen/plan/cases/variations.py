@@ -97,7 +97,7 @@ class Variations:
         value = _find_sent_value(parameter, fullest)
         if value is None:
             return {}
-        spelled = repr(value)  # in Python, true equals 1
+        original = repr(value)  # in Python, true equals 1
 
         def vary() -> Mapping[str, JsonValue]:
             allowed = self._calls.sent.checker(parameter.schema)
@@ -105,9 +105,9 @@ class Variations:
                 kind.what: _vary(value, kind, lambda new: allowed(new) and travels(parameter, new))
                 for kind in _KINDS
             }
-            return {what: new for what, new in varied.items() if repr(new) != spelled}
+            return {what: new for what, new in varied.items() if repr(new) != original}
 
-        return self._of_parameters.get(parameter, spelled, vary)
+        return self._of_parameters.get(parameter, original, vary)
 
     def _set_argument(
         self, tool: ToolPlan, parameter: Parameter, new: JsonValue, call: Call
@@ -129,26 +129,26 @@ class Variations:
         if not tool.body or any(item.location == "body" for item in tool.fixed):
             return
         media_type = tool.body[0]
-        told = classify_body(media_type)
-        if not _can_carry(kind, media_type, told):
+        body_kind = classify_body(media_type)
+        if not _can_carry(kind, media_type, body_kind):
             return
         try:
             value = self._calls.body(media_type, "largest")
         except CannotSampleError:
             return  # reported for the largest call
         kept: frozenset[str] = frozenset()
-        if told in _WITH_PARTS:
+        if body_kind in _WITH_PARTS:
             if not isinstance(value, dict):
                 return  # parts without names are files
-            kept = self._find_constant_members(media_type, told)
+            kept = self._find_constant_members(media_type, body_kind)
         allowed = self._calls.sent.checker(self._calls.body_schema(media_type))
-        varied = _vary(value, kind, lambda new: allowed(new) and not _is_lost(new, told), kept)
+        varied = _vary(value, kind, lambda new: allowed(new) and not _is_lost(new, body_kind), kept)
         if repr(varied) != repr(value):
-            self._calls.give_body(tool, call, varied, media_type)
+            self._calls.add_body(tool, call, varied, media_type)
 
-    def _find_constant_members(self, media_type: MediaType, told: Kind) -> frozenset[str]:
+    def _find_constant_members(self, media_type: MediaType, body_kind: Kind) -> frozenset[str]:
         """Return the members that must not vary: those with delimiters, and possible files."""
-        if told is Kind.FORM:
+        if body_kind is Kind.FORM:
             styles = {name: encoding.style for name, encoding in media_type.encoding.items()}
             return frozenset(name for name, style in styles.items() if "Delimited" in style)
         return self._find_files(media_type)
@@ -200,7 +200,7 @@ class Variations:
             except CannotSampleError:
                 continue
             call = Call()
-            self._calls.give_body(tool, call, value, media_type)
+            self._calls.add_body(tool, call, value, media_type)
             yield f"a body of {media_type.media_type}", call
 
 
@@ -210,15 +210,15 @@ def _find_sent_value(parameter: Parameter, call: Call) -> JsonValue:
     return call.request[parameter.location].get(parameter.name)
 
 
-def _can_carry(kind: _Kind, media_type: MediaType, told: Kind) -> bool:
+def _can_carry(kind: _Kind, media_type: MediaType, body_kind: Kind) -> bool:
     """Whether bodies of a media type can carry such values."""
-    if told in _NOT_VARIED or is_range(media_type.media_type):
+    if body_kind in _NOT_VARIED or is_range(media_type.media_type):
         return False
-    if told is Kind.TEXT and "charset" in media_type.media_type.lower():
+    if body_kind is Kind.TEXT and "charset" in media_type.media_type.lower():
         return all(text is not None and text.isascii() for text in kind.texts[:1])
     if None in kind.texts:
-        return told not in _WITHOUT_NULL
-    return "" not in kind.texts or told not in _WITHOUT_EMPTY
+        return body_kind not in _WITHOUT_NULL
+    return "" not in kind.texts or body_kind not in _WITHOUT_EMPTY
 
 
 def _is_lost(value: JsonValue, kind: Kind) -> bool:

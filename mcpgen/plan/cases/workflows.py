@@ -93,8 +93,8 @@ class Course:
             self._answers[step.id] = []
             if self._target == step.id:
                 self._target = None
-            is_left_out = step.condition is not None and not self.holds(step.condition)
-            if self._target is None and not is_left_out:
+            is_skipped = step.condition is not None and not self.is_true(step.condition)
+            if self._target is None and not is_skipped:
                 for item in self._list_items(step):
                     self._run(step, without_absent(self.value(step.arguments, item)))
                     if self.failed:
@@ -133,7 +133,7 @@ class Course:
             answer = _decode_reply(reply)
             self._answers[step.id] = [answer]  # criteria apply to this run only
             self._statuses[step.id] = reply["status"]
-            is_expected = all(self.holds(each.condition) for each in step.criteria)
+            is_expected = all(self.is_true(each.condition) for each in step.criteria)
             if is_expected and (step.criteria or not is_error):
                 self._answers[step.id] = [*earlier, answer]
                 self._follow(step)
@@ -155,13 +155,13 @@ class Course:
 
     def _follow(self, step: StepPlan) -> None:
         for action in step.on_success:
-            if all(self.holds(each.condition) for each in action.criteria):
+            if all(self.is_true(each.condition) for each in action.criteria):
                 self._target = action.target if action.kind == "goto" else ""  # no step
                 return
 
     def _choose_action(self, step: StepPlan, repeats: Counter[int]) -> Action | None:
         for number, action in enumerate(step.on_failure):
-            if not all(self.holds(each.condition) for each in action.criteria):
+            if not all(self.is_true(each.condition) for each in action.criteria):
                 continue
             if action.kind == "retry":
                 if repeats[number] >= action.limit:
@@ -194,7 +194,7 @@ class Course:
             case _:
                 return ABSENT  # headers: sample responses have none
 
-    def holds(self, condition: Condition) -> bool:
+    def is_true(self, condition: Condition) -> bool:
         """Whether a condition is true at this point."""
         match condition:
             case Truth(value=value):
@@ -202,15 +202,15 @@ class Course:
             case Comparison(left=left, operator=operator, right=right):
                 return compare(self.value(left), operator, self.value(right))
             case Negation(condition=inner):
-                return not self.holds(inner)
+                return not self.is_true(inner)
             case Junction(word=word, conditions=parts):
-                return (all if word == "and" else any)(map(self.holds, parts))
+                return (all if word == "and" else any)(map(self.is_true, parts))
 
 
 _LEADS_TO_RETRIES = frozenset({401, 403, 408, 425, 429})
 _USUAL_ERRORS = (404, 409, 422, 429, 500, 503)
 _ALWAYS = 1000  # times, more than any step is tried
-_WISHES: tuple[Which, ...] = ("example", "largest")
+_SELECTIONS: tuple[Which, ...] = ("example", "largest")
 
 
 def make_workflow_cases(plan: ServerPlan, problems: Problems) -> list[JsonObject]:
@@ -251,12 +251,12 @@ class _Making:
         """
         why = CannotSampleError("no answers lead through its steps")
         found: list[Course] = []
-        for wish in _WISHES:
+        for selection in _SELECTIONS:
             try:
                 course = Course(
                     workflow,
-                    self._sample_inputs(workflow, wish),
-                    self._sample_replies(workflow, wish),
+                    self._sample_inputs(workflow, selection),
+                    self._sample_replies(workflow, selection),
                     self._build_step_request,
                 ).go()
             except CannotSampleError as error:
@@ -324,13 +324,13 @@ class _Making:
             with suppress(CannotSampleError):  # later steps lack the response
                 yield replace(course, fault=fault).go()
 
-    def _sample_replies(self, workflow: WorkflowPlan, wish: Which) -> JsonObject:
+    def _sample_replies(self, workflow: WorkflowPlan, selection: Which) -> JsonObject:
         return {
-            step.operation: self._sample_reply(self._tools[step.tool].operation, wish)
+            step.operation: self._sample_reply(self._tools[step.tool].operation, selection)
             for step in workflow.steps
         }
 
-    def _sample_reply(self, operation: Operation, wish: Which) -> JsonObject:
+    def _sample_reply(self, operation: Operation, selection: Which) -> JsonObject:
         """Return the first documented successful response."""
         for response in operation.responses:
             if not response.status.startswith("2"):
@@ -341,34 +341,34 @@ class _Making:
                     schema, examples = get_schema(media_type), media_type.examples
                     body = (
                         self._answered.choose_example(schema, examples)
-                        if wish == "example"
-                        else self._answered.sample(schema, wish)
+                        if selection == "example"
+                        else self._answered.sample(schema, selection)
                     )
                     return {"status": status, "body": body}
             for media_type in response.content:
                 if essence_of(media_type.media_type) in JSON_LINES:
-                    return {"status": status, **self._sample_lines(media_type, wish)}
+                    return {"status": status, **self._sample_lines(media_type, selection)}
             texts = (it.media_type for it in response.content if _is_one_text(it.media_type))
             if name := next(texts, ""):
                 return {"status": status, "headers": {"Content-Type": name}, "text": _SAMPLE_TEXT}
             return {"status": status}
         return {"status": 200}
 
-    def _sample_lines(self, described: MediaType, wish: Which) -> JsonObject:
+    def _sample_lines(self, described: MediaType, selection: Which) -> JsonObject:
         """Return a reply of two lines of JSON."""
         schema = described.schema if described.item_schema is None else described.item_schema
-        line = json.dumps(self._answered.sample(True if schema is None else schema, wish))
+        line = json.dumps(self._answered.sample(True if schema is None else schema, selection))
         return {"headers": {"Content-Type": described.media_type}, "text": f"{line}\n" * 2}
 
-    def _sample_inputs(self, workflow: WorkflowPlan, wish: Which) -> JsonObject:
+    def _sample_inputs(self, workflow: WorkflowPlan, selection: Which) -> JsonObject:
         """Return a value for each input that the operations accept too."""
-        wanted = dict(self._iterate_uses(workflow))
+        accepted = dict(self._iterate_uses(workflow))
         found: JsonObject = {}
         for argument in workflow.arguments:
             schema: JsonSchema = argument.schema
-            if argument.name in wanted:
-                schema = {"allOf": [schema, wanted[argument.name]]}
-            found[argument.name] = self._sent.sample(schema, wish, seed=argument.name)
+            if argument.name in accepted:
+                schema = {"allOf": [schema, accepted[argument.name]]}
+            found[argument.name] = self._sent.sample(schema, selection, seed=argument.name)
         return found
 
     def _iterate_uses(self, workflow: WorkflowPlan) -> Iterator[tuple[str, JsonSchema]]:
