@@ -28,7 +28,7 @@ class ClientConnection:
     """State of one client's connection, and its outbox."""
 
     __slots__ = (
-        "_asked",
+        "_unanswered",
         "address",
         "definition",
         "encode",
@@ -51,7 +51,7 @@ class ClientConnection:
         self.encode = encode  # replaced by a faster encoder when the first call arrives
         self.in_flight: dict[RequestId, Any] = {}  # each `Request` that a handler works on
         self.subscriptions: dict[RequestId, Subscription] = {}  # open ones, by the request's id
-        self._asked: dict[RequestId, Stream] = {}  # requests that the client has not answered
+        self._unanswered: dict[RequestId, Stream] = {}  # requests that the client has not answered
         self.outbox: list[Outgoing] = []
 
     def messages_to_send(self) -> list[Outgoing]:
@@ -113,7 +113,7 @@ class ClientConnection:
         if session is None:
             raise ValueError("requests to the client need a session")
         request_id = session.take_request_id()
-        self._asked[request_id] = stream
+        self._unanswered[request_id] = stream
         if "elicitationId" in params:
             session.expect_elicitation(params["elicitationId"])
         message: JsonObject = {"jsonrpc": "2.0", "id": request_id, "method": method}
@@ -124,12 +124,12 @@ class ClientConnection:
 
     def awaits_answer(self, request_id: RequestId | None) -> bool:
         """Return whether the client has not answered this request."""
-        return request_id in self._asked
+        return request_id in self._unanswered
 
     def cancel_client_request(self, request_id: RequestId, reason: str) -> None:
         """Cancel a request to the client; do nothing if the client has answered it."""
-        if request_id in self._asked:
-            stream = self._asked.pop(request_id)
+        if request_id in self._unanswered:
+            stream = self._unanswered.pop(request_id)
             self.notify(
                 "notifications/cancelled", {"requestId": request_id, "reason": reason}, stream
             )

@@ -116,15 +116,15 @@ class RoutingHeaders:
         """
         for name, path in rules.items():
             expected = _find_value(path, arguments)
-            given = self._values.get(_PARAMETER + name)
-            spelled = f"Mcp-Param-{name.decode()}"
+            actual = self._values.get(_PARAMETER + name)
+            header = f"Mcp-Param-{name.decode()}"
             if expected is None:
-                if given is not None:
-                    raise _make_mismatch(f"unexpected header {spelled}: its argument is absent")
-            elif given is None:
-                raise _make_mismatch(f"missing header {spelled}: it must repeat its argument")
-            elif not _agree(_decode(given, spelled), expected):
-                raise _make_mismatch(f"the header {spelled} does not match its argument")
+                if actual is not None:
+                    raise _make_mismatch(f"unexpected header {header}: its argument is absent")
+            elif actual is None:
+                raise _make_mismatch(f"missing header {header}: it must repeat its argument")
+            elif not _agree(_decode(actual, header), expected):
+                raise _make_mismatch(f"the header {header} does not match its argument")
 
     def _require(self, name: bytes) -> bytes:
         value = self._values.get(name)
@@ -155,10 +155,10 @@ def find_header_rules(input_schema: JsonObject) -> HeaderRules:
     return rules
 
 
-def _decode(value: bytes, spelled: str) -> str:
+def _decode(value: bytes, header: str) -> str:
     value = value.strip(b" \t")
     if value.translate(None, _SAFE):
-        raise _make_mismatch(f"invalid header {spelled}: its characters require the base64 form")
+        raise _make_mismatch(f"invalid header {header}: its characters require the base64 form")
     text = value.decode("ascii")
     if not (text.startswith(_SENTINEL_START) and text.endswith(_SENTINEL_END)):
         return text
@@ -166,7 +166,7 @@ def _decode(value: bytes, spelled: str) -> str:
     try:
         return a2b_base64(inner.encode("ascii"), strict_mode=True).decode("utf-8")
     except (Base64Error, UnicodeDecodeError):
-        raise _make_mismatch(f"invalid header {spelled}: expected base64 of UTF-8") from None
+        raise _make_mismatch(f"invalid header {header}: expected base64 of UTF-8") from None
 
 
 def _agree(text: str, expected: object) -> bool:

@@ -337,9 +337,9 @@ class ServerProtocol(ClientConnection):
                 id=request_id,
             )
             return []
-        if request_id is None or request_id not in self._asked:
+        if request_id is None or request_id not in self._unanswered:
             return []
-        del self._asked[request_id]
+        del self._unanswered[request_id]
         result = message.get("result")
         return [ClientAnswer(request_id, result if type(result) is dict else None)]
 

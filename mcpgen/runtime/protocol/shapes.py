@@ -67,21 +67,21 @@ def shape_model_messages(messages: Sequence[ModelMessage], revision: Revision) -
 
 def _check_tool_results(messages: Iterable[tuple[str, Sequence[SamplingContent]]]) -> None:
     """Check the order of tool uses and results (MCP 2025-11-25, "Sampling", Message Content)."""
-    wanted: list[str] = []
+    awaited: list[str] = []
     for role, blocks in messages:
-        given = [block.tool_use_id for block in blocks if isinstance(block, ToolUseResult)]
-        if (wanted or given) and (role != "user" or sorted(given) != sorted(wanted)):
+        answered = [block.tool_use_id for block in blocks if isinstance(block, ToolUseResult)]
+        if (awaited or answered) and (role != "user" or sorted(answered) != sorted(awaited)):
             raise ValueError(
                 "after tool uses of the model comes one message of the user, with the result of"
-                f" each: {wanted or 'none'} are to be answered, and {given or 'none'} are"
+                f" each: {awaited or 'none'} are to be answered, and {answered or 'none'} are"
             )
-        if given and len(given) < len(blocks):
+        if answered and len(answered) < len(blocks):
             raise ValueError("a message with tool results must contain nothing else")
-        wanted = [block.id for block in blocks if isinstance(block, ToolUse)]
-        if wanted and role != "assistant":
+        awaited = [block.id for block in blocks if isinstance(block, ToolUse)]
+        if awaited and role != "assistant":
             raise ValueError("a tool use must be in a message of the assistant")
-    if wanted:
-        raise ValueError(f"missing tool results for the tool uses {wanted}")
+    if awaited:
+        raise ValueError(f"missing tool results for the tool uses {awaited}")
 
 
 def _shape_sampling_content(block: SamplingContent, revision: Revision) -> JsonObject:
@@ -203,8 +203,8 @@ def _shape_link(block: ResourceLink) -> JsonObject:
 
 def _convert_to_text(block: Content) -> str:
     if isinstance(block, ResourceLink):
-        told = f"{block.title or block.name}: {block.uri}"
-        return f"{told}\n{block.description}" if block.description else told
+        text = f"{block.title or block.name}: {block.uri}"
+        return f"{text}\n{block.description}" if block.description else text
     if isinstance(block, Image | Audio):
         kind = type(block).__name__.lower()
         return f"[{kind}, {block.mime_type}, {len(block.data)} bytes]"

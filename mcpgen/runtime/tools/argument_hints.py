@@ -45,17 +45,17 @@ def describe_unknown(
     return tuple(found)
 
 
-def describe_whole_body(given: Any, flat: FlatBody) -> str:
+def describe_whole_body(value: Any, flat: FlatBody) -> str:
     """Return a sentence about a body that was passed as one argument."""
     sentence = f"`{flat.argument}` is not one argument here: its members are arguments"
-    spread = flat.spread({flat.argument: given}) if given else None
+    spread = flat.spread({flat.argument: value}) if value else None
     return sentence if not spread else f"{sentence}: {_show(spread)}"
 
 
 def is_whole_body(arguments: JsonObject, flat: FlatBody) -> bool:
     """Return whether the argument with the name of the body has an object with its members."""
-    given = arguments.get(flat.argument)
-    return isinstance(given, dict) and bool(given) and given.keys() <= set(flat.members.values())
+    value = arguments.get(flat.argument)
+    return isinstance(value, dict) and bool(value) and value.keys() <= set(flat.members.values())
 
 
 def _find_members(schema: JsonObject, body: str) -> JsonObject:

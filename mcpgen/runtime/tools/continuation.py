@@ -110,14 +110,14 @@ class Rest(Struct):
         following = None if paging is None else paging.following
         if paging is None or following is None:
             return
-        is_told = (
+        is_needed = (
             paging.requested is not None
             or paging.rule.kind in {"link", "next"}
             or self.is_projected
             or is_cut
             or bool(self.place)
         )
-        if is_told:
+        if is_needed:
             yield NextCall(
                 paging.describe(),
                 self._make_page_call(self.arguments, following, (following.first,)),
@@ -188,8 +188,8 @@ class Rest(Struct):
         place = _find_position(self.tool, rule)
         if not place:
             return None
-        given = get_member({**self.tool.defaults, **arguments}, place)
-        current = read_number(rule.first if given is None else given)
+        offset = get_member({**self.tool.defaults, **arguments}, place)
+        current = read_number(rule.first if offset is None else offset)
         return None if current is None else self._accept_number(arguments, place, current + index)
 
     def _express(self, step: Step, arguments: JsonObject) -> JsonObject | None:

@@ -39,8 +39,8 @@ class MergedTool:
         member = self.members.get(choice) if isinstance(choice, str) else None
         if member is None:
             choices = ", ".join(f"`{it}`" for it in self.members)
-            given = "is not one of" if self.scope in arguments else "is required, one of"
-            raise InvalidArgumentsError(self.tool.name, (f"`/{self.scope}` {given} {choices}",))
+            problem = "is not one of" if self.scope in arguments else "is required, one of"
+            raise InvalidArgumentsError(self.tool.name, (f"`/{self.scope}` {problem} {choices}",))
         rest = {name: value for name, value in arguments.items() if name != self.scope}
         selected = f"`{self.scope}` `{choice}`"
         problems = [

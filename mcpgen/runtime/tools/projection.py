@@ -267,11 +267,11 @@ class Projection(Struct, frozen=True):
         return value, cuts
 
 
-def select_members(value: Any, wanted: JsonObject) -> Any:
+def select_members(value: Any, selection: JsonObject) -> Any:
     """Select members of a value, even if the API returned one item instead of a list."""
-    if not wanted:
+    if not selection:
         return value
-    inner = wanted.get(ITEMS, wanted)
+    inner = selection.get(ITEMS, selection)
     if isinstance(value, list):
         return [select_members(item, inner) for item in value]
     if isinstance(value, dict):

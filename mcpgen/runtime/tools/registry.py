@@ -400,8 +400,8 @@ class ToolRegistry:
             api.read_resource = partial(self.features.read_resource, context=context)
         if tool.pagination is not None:
             pointer = "" if tool.name in self._hooked else arguments.get(tool.continuation)
-            wanted = pointer_tokens(pointer or "")
-            api.paging = self._client.start_paging(tool.pagination, arguments, wanted)
+            tokens = pointer_tokens(pointer or "")
+            api.paging = self._client.start_paging(tool.pagination, arguments, tokens)
         return self._handlers[tool.name](context, **keywords)
 
     def _apply_policies(self, tool: Tool) -> None:

@@ -146,8 +146,8 @@ def _make_part(
 
 def _make_link(media: Media, prepared: PreparedResult, shape: ResultShape) -> ToolResult:
     """Return a result without the bytes that are stored."""
-    told = f"`{shape.operation}` returned {media.media_type}, which is too long to be shown."
-    notes = map(Text, filter(None, (told, media.note, prepared.describe())))
+    notice = f"`{shape.operation}` returned {media.media_type}, which is too long to be shown."
+    notes = map(Text, filter(None, (notice, media.note, prepared.describe())))
     meta = {TRUNCATED_KEY: True}
     return ToolResult((*notes, prepared.link), _make_empty_content(shape), meta=meta)
 
@@ -280,5 +280,5 @@ class ToolOutcome:
 
     def header(self, name: str) -> str | Absent:
         """Return a header of the response, case-insensitively."""
-        wanted = name.lower()
-        return next((text for key, text in self.headers if key.lower() == wanted), ABSENT)
+        lowered = name.lower()
+        return next((text for key, text in self.headers if key.lower() == lowered), ABSENT)

@@ -221,13 +221,13 @@ class Tool:
             raise self._make_unknown_error(arguments, self._listed_names)
         return flat.gather(arguments)
 
-    def _convert(self, given: JsonObject) -> dict[str, Any]:
+    def _convert(self, arguments: JsonObject) -> dict[str, Any]:
         """Convert valid arguments to the keyword arguments of the handler."""
         if "wire_names" in self.contract:
-            given = self._rename_members(given)
+            arguments = self._rename_members(arguments)
         else:
-            given = {self.keywords[name]: value for name, value in given.items()}
-        return self._add_default_members(given) if "members" in self.contract else given
+            arguments = {self.keywords[name]: value for name, value in arguments.items()}
+        return self._add_default_members(arguments) if "members" in self.contract else arguments
 
     def select_fields(self, arguments: JsonObject) -> JsonObject:
         """Return the members to return, nested by name; {} for all.
@@ -250,8 +250,8 @@ class Tool:
             if names is not None:
                 found.append(names)
                 continue
-            meant = members.suggest(path) if len(problems) < _MAX_HINTS else ""
-            hint = f"; did you mean `{meant}`?" if meant else ""
+            suggestion = members.suggest(path) if len(problems) < _MAX_HINTS else ""
+            hint = f"; did you mean `{suggestion}`?" if suggestion else ""
             shown = path if len(path) <= _MAX_SHOWN else f"{path[:_MAX_SHOWN]}…"
             problems.append(f"`/{self.fields}/{number}`: the result has no member `{shown}`{hint}")
         if problems:
@@ -300,14 +300,14 @@ class Tool:
         located = path if self.flat_body is None else self.flat_body.locate(tuple(path))
         return name_place(located) if located or not path else "the request body"
 
-    def _add_default_members(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _add_default_members(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Add the members that an object lacks and the contract has a default for."""
         members: Mapping[str, JsonObject] = self.contract["members"]
         return {
             keyword: {**members[keyword], **value}
             if keyword in members and isinstance(value, dict)
             else value
-            for keyword, value in given.items()
+            for keyword, value in arguments.items()
         }
 
     def _rename_members(self, arguments: JsonObject) -> dict[str, Any]:
@@ -315,17 +315,17 @@ class Tool:
         from mcpgen.runtime.tools.wire_names import rename_members
 
         schema, names = self.input_schema, self.contract["wire_names"]
-        given: dict[str, Any] = {}
+        converted: dict[str, Any] = {}
         for name, keyword in self.keywords.items():
             if name not in arguments:
                 continue
             about = schema["properties"][name]
             try:
-                given[keyword] = rename_members(arguments[name], about, schema, names)
+                converted[keyword] = rename_members(arguments[name], about, schema, names)
             except UnsendableError as error:
                 problem = f"{self._name_place((name,))} {error}"
                 raise InvalidArgumentsError(self.name, (problem,)) from None
-        return given
+        return converted
 
     def make_result_shape(
         self, server: str, limits: Limits, projection: Projection | None
@@ -452,15 +452,15 @@ def select_lines(
         UnknownToolsetError: there is no such toolset.
     """
     known = {normalize_toolset_name(name): toolset["tools"] for name, toolset in toolsets.items()}
-    wanted = set(always)
+    selected = set(always)
     for name in names:
         if normalize_toolset_name(name) in known:
-            wanted.update(known[normalize_toolset_name(name)])
+            selected.update(known[normalize_toolset_name(name)])
         elif normalize_toolset_name(name) == EVERYTHING:
             return list(lines)
         else:
             raise UnknownToolsetError(_describe_unknown_toolsets(name.strip(), sorted(known)))
-    return [line for line in lines if json.loads(line)["name"] in wanted]
+    return [line for line in lines if json.loads(line)["name"] in selected]
 
 
 def _describe_unknown_toolsets(name: str, known: list[str]) -> str:
