@@ -113,7 +113,7 @@ class AsgiApplication:
                     service.app,
                     ConnectionLimits(
                         determine_max_connections(limits.max_connections),
-                        max_held_bytes=limits.max_buffered_bytes,
+                        max_buffered_bytes=limits.max_buffered_bytes,
                     ),
                     allows_remote=access.allows_remote or service.authorization is not None,
                     env_prefix=prefix,

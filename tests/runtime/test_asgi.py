@@ -165,7 +165,7 @@ def test_a_body_that_is_too_long_is_rejected_before_it_is_read_to_its_end(announ
         call = Call(endpoint := make_endpoint(served), scope, *parts)
         assert (await call.end())[0] == 413
         assert call.received.qsize() == (len(parts) if announced else 4)
-        assert endpoint.limits.held_bytes == endpoint.limits.count == 0
+        assert endpoint.limits.buffered_bytes == endpoint.limits.count == 0
 
     run(scenario)
 
@@ -196,7 +196,7 @@ def test_a_client_that_does_not_read_counts_as_disconnected() -> None:
         call = Call(endpoint, make_scope(post(message, name="big")), body(data))
         call.is_reading.clear()
         assert await call.end() == (0, b"")
-        assert endpoint.limits.held_bytes == endpoint.limits.count == 0
+        assert endpoint.limits.buffered_bytes == endpoint.limits.count == 0
 
     run(scenario, limits={"write_timeout_seconds": 0.05})
 
@@ -213,7 +213,7 @@ def test_a_long_response_is_sent_in_parts_and_counted_until_it_is_read() -> None
             10 * LONG_BYTES,
         )
         assert max(len(part["body"]) for part in call.sent[1:]) == LONG_BYTES
-        assert endpoint.limits.held_bytes == 0
+        assert endpoint.limits.buffered_bytes == 0
 
     run(scenario)
 

@@ -98,7 +98,7 @@ class _Request:
         self.scope = scope
         self.client_network = _find_client_network(scope.get("client"))
         self.used_at = time.monotonic()
-        self.held_bytes = 0
+        self.buffered_bytes = 0
         self.is_aborted = False  # to make room
         self.exchange: AsgiExchange | None = None
         self._limits = limits

@@ -252,8 +252,8 @@ def _has_token(query: str) -> bool:
 
 
 def _join_scopes(scopes: Iterable[str]) -> str:
-    wanted = (scope for scope in scopes if _SCOPE.fullmatch(scope) and scope != OFFLINE_ACCESS)
-    return " ".join(sorted(wanted))
+    valid = (scope for scope in scopes if _SCOPE.fullmatch(scope) and scope != OFFLINE_ACCESS)
+    return " ".join(sorted(valid))
 
 
 def _find_sse_url(url: str) -> str:

@@ -71,7 +71,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, server: ServerState, *, on_lost: Callable[[], None]) -> None:
         self.client_network = ""
         self.used_at = time.monotonic()
-        self.held_bytes = 0
+        self.buffered_bytes = 0
         self._server = server
         self._limits = server.limits
         self._on_lost = on_lost
@@ -145,13 +145,13 @@ class Connection(asyncio.Protocol):
         # The transport may keep all of the written data until its last byte is sent.
         self._unread_bytes = max(self.transport.get_write_buffer_size(), self._written_bytes)
         self._pause_reading()
-        self._count_held()
+        self._count_buffered()
 
     def resume_writing(self) -> None:
         """Continue, since the client has read its response."""
         self._end_write_pause()
         self._unread_bytes = 0
-        self._count_held()
+        self._count_buffered()
         self.read_on()
 
     def _end_write_pause(self) -> None:
@@ -181,7 +181,7 @@ class Connection(asyncio.Protocol):
         self._is_step_due = False
         if self.transport.is_closing():
             self._input.clear()
-            self._count_held()
+            self._count_buffered()
         else:
             self._take_step()
 
@@ -192,8 +192,8 @@ class Connection(asyncio.Protocol):
                 self._read_body(self._incoming)
             else:
                 self._read_head()
-        if self._input or self.held_bytes:
-            self._count_held()
+        if self._input or self.buffered_bytes:
+            self._count_buffered()
         self.read_on()
 
     def _can_take_step(self) -> bool:
@@ -349,9 +349,9 @@ class Connection(asyncio.Protocol):
     def hold_body(self, size: int) -> None:
         """Record how much of a long request body is buffered."""
         self._body_buffered = size
-        self._count_held()
+        self._count_buffered()
 
-    def _count_held(self) -> None:
+    def _count_buffered(self) -> None:
         size = self._unread_bytes + self._body_buffered + len(self._input)
         self._limits.hold(self, size)
 

@@ -35,7 +35,7 @@ class LimitedConnection(Protocol):
 
     client_network: str
     used_at: float  # when bytes last arrived
-    held_bytes: int
+    buffered_bytes: int
 
     def state(self) -> int:
         """Return IDLE, STREAMING or CALLING."""
@@ -54,15 +54,15 @@ class ConnectionLimits:
         self,
         max_connections: int,
         *,
-        max_held_bytes: int = DEFAULT_LIMITS.max_buffered_bytes,
+        max_buffered_bytes: int = DEFAULT_LIMITS.max_buffered_bytes,
         budget: MemoryBudget = response_budget,
     ) -> None:
         self.max_connections = max_connections
         self.asks_to_close = False  # responses ask clients to close the connection
         self.count = 0
-        self.held_bytes = 0  # input and output that is buffered
+        self.buffered_bytes = 0  # input and output that is buffered
         self.closed = 0  # to make room, since the server started
-        self._max_held_bytes = max_held_bytes
+        self._max_buffered_bytes = max_buffered_bytes
         self._budget = budget
         self._by_client: dict[str, dict[LimitedConnection, None]] = {}
         self._holding: dict[LimitedConnection, None] = {}
@@ -102,11 +102,11 @@ class ConnectionLimits:
 
     def hold(self, connection: LimitedConnection, size: int) -> None:
         """Record how many bytes are buffered for a connection."""
-        change = size - connection.held_bytes
+        change = size - connection.buffered_bytes
         if change == 0:
             return
-        connection.held_bytes = size
-        self.held_bytes += change
+        connection.buffered_bytes = size
+        self.buffered_bytes += change
         self._budget.change_buffered(change)
         if size:
             self._holding[connection] = None
@@ -165,26 +165,26 @@ class ConnectionLimits:
 
     def _close_holders(self) -> None:
         """Close connections of the clients that hold the most bytes, longest unused first."""
-        while self.held_bytes > self._max_held_bytes:
+        while self.buffered_bytes > self._max_buffered_bytes:
             by_client: dict[str, int] = {}
             for connection in self._holding:
                 client = connection.client_network
-                by_client[client] = by_client.get(client, 0) + connection.held_bytes
+                by_client[client] = by_client.get(client, 0) + connection.buffered_bytes
             largest = max(by_client, key=lambda client: by_client[client])
             of_largest = (it for it in self._holding if it.client_network == largest)
             self._close_all([min(of_largest, key=lambda it: it.used_at)])
 
 
-def determine_max_connections(wanted: int) -> int:
-    """Return the connection limit: `wanted`, within the process's limit on file descriptors."""
+def determine_max_connections(requested: int) -> int:
+    """Return the connection limit: `requested`, within the process's limit on file descriptors."""
     try:
         import resource
     except ImportError:  # Windows, where sockets are not file descriptors
-        return wanted
+        return requested
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
-        return wanted
-    return max(1, min(wanted, soft - min(_SPARE_DESCRIPTORS, soft // 2)))
+        return requested
+    return max(1, min(requested, soft - min(_SPARE_DESCRIPTORS, soft // 2)))
 
 
 MAX_RATIO: Final = 9

@@ -175,10 +175,10 @@ def make_preflight_fields(
     `own_fields` are other fields that the server reads.
     """
     named = fields.get(b"access-control-request-headers", b"").lower().split(b",")
-    wanted = [name.strip() for name in named]
+    requested = [name.strip() for name in named]
     allowed = b", ".join(
         name
-        for name in wanted
+        for name in requested
         if name in _REQUEST_FIELDS or name.startswith(_PARAMETER_FIELDS) or name in own_fields
     )
     return (_METHODS, (b"access-control-allow-headers", allowed), _MAX_AGE)

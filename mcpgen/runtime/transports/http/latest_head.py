@@ -92,6 +92,6 @@ class LatestHead:
     def _expect_change(self, name: bytes, lines: list[bytes], number: int) -> None:
         """Expect the next head to differ in the value of this field, which is in one line only."""
         self._name = name
-        spelled = lines[number][: len(name) + 1]
-        self._before = _LINE_END.join([*lines[:number], spelled])
+        prefix = lines[number][: len(name) + 1]
+        self._before = _LINE_END.join([*lines[:number], prefix])
         self._after = b"".join([_LINE_END + line for line in lines[number + 1 :]])

@@ -151,7 +151,7 @@ class HttpServer:
         settings = app.limits
         self.limits = ConnectionLimits(
             determine_max_connections(settings.max_connections),
-            max_held_bytes=settings.max_buffered_bytes,
+            max_buffered_bytes=settings.max_buffered_bytes,
         )
         self._state = ServerState(app.answer, self.limits, settings)
         self._connections = self._state.connections

@@ -65,7 +65,7 @@ class FakeConnection:
     client_network: str
     used_at: float = 0.0
     doing: int = IDLE
-    held_bytes: int = 0
+    buffered_bytes: int = 0
     is_aborted: bool = False
     parsed: list[FakeConnection] = field(default_factory=list)
 
@@ -79,8 +79,10 @@ class FakeConnection:
         self.parsed.append(self)
 
 
-def limits(max_connections: int = 4, max_held_bytes: int = 1000) -> ConnectionLimits:
-    return ConnectionLimits(max_connections, max_held_bytes=max_held_bytes, budget=MemoryBudget())
+def limits(max_connections: int = 4, max_buffered_bytes: int = 1000) -> ConnectionLimits:
+    return ConnectionLimits(
+        max_connections, max_buffered_bytes=max_buffered_bytes, budget=MemoryBudget()
+    )
 
 
 def connections(*of: tuple[str, float, int]) -> list[FakeConnection]:
@@ -130,10 +132,10 @@ def test_the_client_with_the_most_buffered_bytes_is_closed_first() -> None:
     bounded.hold(old, 300)
     bounded.hold(new, 301)
     assert [it.is_aborted for it in (small, old, new)] == [False, True, False]
-    assert bounded.held_bytes == 701
+    assert bounded.buffered_bytes == 701
     bounded.remove(new)
     bounded.remove(new)
-    assert (bounded.held_bytes, bounded.count) == (400, 1)
+    assert (bounded.buffered_bytes, bounded.count) == (400, 1)
 
 
 def test_connections_are_parsed_in_turn() -> None:
