@@ -11,6 +11,7 @@ import yaml
 from mcpgen.emit.manifest_text import ManifestEditError, ManifestText
 from mcpgen.ir.yaml_nodes import find_node_end
 from mcpgen.jsonschema.types import JsonValue
+from mcpgen.jsonschema.values import copy_value
 
 _INDENT = "  "
 _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
@@ -26,18 +27,11 @@ def set_values(manifest: bytes, values: Mapping[tuple[str, ...], JsonValue]) -> 
         ManifestEditError: the text cannot be edited.
     """
     text = ManifestText(manifest)
-    expected = _copy(text.value)
+    expected = copy_value(text.value)  # YAML aliases share their values
     for keys, value in values.items():
         _set(text, keys, value)
         _set_in(expected, keys, value)
     return text.finish(expected)
-
-
-def _copy(value: JsonValue) -> Any:
-    """Copy a value so that no part of it is shared, as by YAML aliases."""
-    if isinstance(value, dict):
-        return {key: _copy(each) for key, each in value.items()}
-    return [_copy(each) for each in value] if isinstance(value, list) else value
 
 
 def _set_in(mapping: dict[str, Any], keys: Sequence[str], value: JsonValue) -> None:

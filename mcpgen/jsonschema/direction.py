@@ -13,8 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from mcpgen.jsonschema.references import KEYWORDS_WITH_DATA, find_reference, iterate_parts
-from mcpgen.jsonschema.schemas import Schemas, find_json_type
+from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.jsonschema.types import MAPS_OF_SCHEMAS, JsonObject, JsonSchema, JsonValue
+from mcpgen.jsonschema.values import find_json_type
 from mcpgen.text.json_pointer import json_pointer
 
 DirectionName: TypeAlias = Literal["request", "response"]

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.jsonschema.values import find_json_type
 
 Verdict: TypeAlias = tuple[bool, float]
 """Whether a value is valid, and the most steps that finding out takes."""
 
 _STEPS_OF_VISIT: Final = 15  # of a schema and a value here: a microsecond
 
-_TYPE_CHECKS: Final[Mapping[str, Callable[[JsonValue], bool]]] = {
-    "object": lambda value: isinstance(value, dict),
-    "array": lambda value: isinstance(value, list),
-    "string": lambda value: isinstance(value, str),
-    "integer": lambda value: (
-        (isinstance(value, int) and not isinstance(value, bool))
-        or (isinstance(value, float) and value.is_integer())
-    ),
-    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "boolean": lambda value: isinstance(value, bool),
-    "null": lambda value: value is None,
-}
 _RULES: Final = frozenset(
     {
         *("const", "contentEncoding", "contentMediaType", "enum", "format", "pattern"),
@@ -59,7 +48,7 @@ class Evaluation:
         evaluate: Callable[[JsonSchema, JsonValue], Verdict],
         max_steps: float,
     ) -> None:
-        """Initialize with the targets of `$ref`s, and the budget, in steps of `CostModel`.
+        """Initialize with a function that resolves `$ref`s, and a budget in steps of `CostModel`.
 
         `evaluate` compiles a schema. It is called for rules, and for schemas with keywords that
         are not applied here.
@@ -78,7 +67,7 @@ class Evaluation:
             return schema
         self._take(_STEPS_OF_VISIT)
         if not _KNOWN.issuperset(schema):
-            return self._is_valid_compiled(schema, value)
+            return self._evaluate_whole(schema, value)
         if "type" in schema and not _has_type(schema["type"], value):
             return False
         if not _RULES.isdisjoint(schema) and not self._follows_rules(schema, value):
@@ -94,7 +83,7 @@ class Evaluation:
         if self._steps_left < 0:
             raise TooManyStepsError
 
-    def _is_valid_compiled(self, schema: JsonSchema, value: JsonValue) -> bool:
+    def _evaluate_whole(self, schema: JsonSchema, value: JsonValue) -> bool:
         is_valid, steps = self._evaluate(schema, value)
         self._take(steps)
         return is_valid
@@ -103,7 +92,7 @@ class Evaluation:
         rules = {keyword: rule for keyword, rule in schema.items() if keyword in _RULES}
         if len(rules) == 1 and "enum" in rules and isinstance(value, str):
             return value in rules["enum"]  # a list that few other schemas have
-        return self._is_valid_compiled(rules, value)
+        return self._evaluate_whole(rules, value)
 
     def _has_valid_members(self, schema: JsonObject, value: JsonObject) -> bool:
         for name in schema.get("required", ()):
@@ -136,6 +125,6 @@ class Evaluation:
 
 def _has_type(declared: str | list[str], value: JsonValue) -> bool:
     """Return whether a value has one of the types that `type` declares."""
-    if isinstance(declared, str):
-        return _TYPE_CHECKS[declared](value)
-    return any(_TYPE_CHECKS[name](value) for name in declared)
+    types = (declared,) if isinstance(declared, str) else declared
+    actual = find_json_type(value)
+    return actual in types or (actual == "integer" and "number" in types)

@@ -85,7 +85,7 @@ def _is_excluded(value: Fraction, bound: float | None) -> bool:
 
 
 def _pick_number(first: int | None, last: int | None, preference: Preference) -> int:
-    """Choose an integer from `first` to `last`, by the preference."""
+    """Return an integer from `first` to `last`: the smallest, the largest or an example."""
     if preference.which == "smallest":
         start = first if first is not None else min(0, last if last is not None else 0)
         chosen = start + preference.variant
@@ -183,7 +183,7 @@ def _is_base64(keywords: JsonObject) -> bool:
 
 
 def _list_pattern_texts(keywords: JsonObject, preference: Preference) -> list[str]:
-    """Return a few texts of allowed lengths that match the pattern, sorted by the preference."""
+    """Return a few texts of allowed lengths that match the pattern, the preferred one first."""
     least, most = keywords.get("minLength", 0), keywords.get("maxLength", MAX_TEXT)
     try:
         matches = iterate_matching_texts(keywords["pattern"], longest=max(256, least))

@@ -17,9 +17,10 @@ from mcpgen.jsonschema.sample_scalars import (
     sample_number,
     sample_texts,
 )
-from mcpgen.jsonschema.schemas import Schemas, UnusableSchemaError, find_json_type
+from mcpgen.jsonschema.schemas import Schemas, UnusableSchemaError
 from mcpgen.jsonschema.shared_bounds import BoundedResults, SharedBounds
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.jsonschema.values import find_json_type
 
 __all__ = ["CannotSampleError", "Samples", "Which", "choose_example", "make_samples", "sample"]
 

@@ -13,6 +13,7 @@ from mcpgen.jsonschema.evaluation import Evaluation, TooManyStepsError, Verdict
 from mcpgen.jsonschema.references import definition_name, iterate_references
 from mcpgen.jsonschema.shared_bounds import SharedBounds
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.jsonschema.values import find_json_type
 
 _MAX_STEPS = 200_000  # of one evaluation: 15 ms, and thousands may be made for one document
 _MAX_COMPILED_BYTES = 4_000_000  # JSON of the compiled schemas in the cache: about 50 MB
@@ -347,18 +348,3 @@ def _list_own_types(schema: JsonObject) -> frozenset[str]:
     if "enum" in schema:
         types &= frozenset(find_json_type(value) for value in schema["enum"])
     return types
-
-
-def find_json_type(value: JsonValue) -> str:
-    """Return the JSON Schema type of a decoded value; 1.0 is an integer."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
-        return "integer"
-    if isinstance(value, float):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, list) else "object"

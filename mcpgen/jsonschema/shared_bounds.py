@@ -1,4 +1,4 @@
-"""Results under limits on time that several results share, and a record of which depend on them."""
+"""A cache of results that share a time limit, and a record of those that depended on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON values: lookup, copy and, between the steps of a workflow, comparison and absent ones."""
+"""JSON values: types, lookup, copies; comparison and absent values in steps of workflows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from mcpgen.absent import ABSENT
+from mcpgen.jsonschema.types import JsonValue
 
 _ORDER: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "<": operator.lt,
@@ -27,6 +28,21 @@ def value_at(value: Any, pointer: str) -> Any:
         else:
             return ABSENT
     return value
+
+
+def find_json_type(value: JsonValue) -> str:
+    """Return the JSON Schema type of a decoded value; 1.0 is an integer."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
+        return "integer"
+    if isinstance(value, float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object"
 
 
 def copy_value(value: Any) -> Any:

@@ -26,7 +26,7 @@ Parts: TypeAlias = tuple[str | int, ...]
 
 
 class Action(Struct, frozen=True):
-    """An Action Object of an overlay. If `remove` is true, `update` and `copy` are ignored."""
+    """One change of an overlay (Action Object). With `remove`, `update` and `copy` are ignored."""
 
     target: Annotated[str, Meta(min_length=1)]
     description: str = ""

@@ -231,11 +231,12 @@ class ToolIndex:
         others = sorted(find_synonyms(word) & rarity.keys() - {word})
         found = [(term, _SYNONYM * min(most, rarity[term])) for term in others]
         found += [
-            (term, weight * min(most, rarity[term])) for term, weight in self._list_related(word)
+            (term, weight * min(most, rarity[term]))
+            for term, weight in self._list_related_terms(word)
         ]
         return [(word, most), *found] if word in rarity else found
 
-    def _list_related(self, word: str) -> Iterator[tuple[str, float]]:
+    def _list_related_terms(self, word: str) -> Iterator[tuple[str, float]]:
         """Yield the terms that the lexicon relates to a word or a phrase, with their weights."""
         for tenths, terms in self._related.get(word, {}).items():
             for term in terms.split():
@@ -246,7 +247,7 @@ class ToolIndex:
         """Return the relevance of each term: 1 for a word of the query, less for a synonym."""
         relevance: dict[str, float] = {}
         for word in query_words:
-            for term, weight in self._list_related(word):
+            for term, weight in self._list_related_terms(word):
                 relevance[term] = max(weight, relevance.get(term, 0.0))
         relevance |= {term: _SYNONYM for word in query_words for term in find_synonyms(word)}
         return relevance | dict.fromkeys(query_words, 1.0)

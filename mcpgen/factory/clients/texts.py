@@ -19,7 +19,7 @@ class ConfigSyntaxError(ValueError):
 
 
 class UneditableError(ValueError):
-    """A text cannot be edited without other changes to it; the message states the reason."""
+    """An entry cannot be edited without a change elsewhere in the text; the message states why."""
 
 
 class Edited(Struct, frozen=True):

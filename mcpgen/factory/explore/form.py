@@ -47,7 +47,7 @@ class FormField(Struct, frozen=True, kw_only=True):
 
 
 class Arguments(Struct, frozen=True):
-    """Arguments parsed from the texts in the fields of a form, and the errors found."""
+    """Arguments parsed from the fields of a form, and the errors in these fields."""
 
     values: JsonObject
     errors: dict[str, str] = field(default_factory=dict)  # by the name of a field

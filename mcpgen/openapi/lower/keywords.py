@@ -13,8 +13,8 @@ import jsonschema_rs
 from msgspec import Struct
 
 from mcpgen.diagnostics import DROPPED, Repair
-from mcpgen.jsonschema.schemas import find_json_type
 from mcpgen.jsonschema.types import JsonObject, JsonValue
+from mcpgen.jsonschema.values import find_json_type
 from mcpgen.openapi.lower.nodes import Source, escape, object_of
 from mcpgen.openapi.source.source_text import describe_type
 

@@ -124,7 +124,11 @@ class _Reading(Struct):
 def _check_depth(source: SourceText, problems: Problems, limits: Limits) -> int:
     """Count the brackets outside strings before the recursive decoder runs.
 
-    Return the number of members of all objects, as written.
+    Returns:
+        The number of members of all objects in the text, repeated ones included.
+
+    Raises:
+        RejectedError: they are nested too deeply.
     """
     text = _ESCAPED.sub(b"", source.text.encode())
     # Most strings have no bracket; two quotes less change for no other whether it is in a string.

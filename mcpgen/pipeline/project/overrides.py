@@ -146,7 +146,7 @@ def review(
     first = written.overrides
     for hook in written.hooks:
         if hook.operation not in tools:
-            _report_removed(hook, remembered.get(hook.operation), tools, problems)
+            _report_missing_operation(hook, remembered.get(hook.operation), tools, problems)
         elif hook.kind == "override" and first[hook.operation] is not hook:
             _report_twice(hook, first[hook.operation], problems)
     for key, hook in written.main_hooks.items():
@@ -154,7 +154,7 @@ def review(
         if was is not None and key in tools:
             called, served = tools[key]
             now = without_words(served)
-            _report_changed(hook, written.kinds(key), was, called, now, read_body, problems)
+            _report_changes(hook, written.kinds(key), was, called, now, read_body, problems)
     named = {name: tool for tool in surface.tools.values() for name in tool.aliases}
     named |= surface.tools
     for tool in written.tools:
@@ -169,7 +169,7 @@ def review(
             )
 
 
-def _report_removed(
+def _report_missing_operation(
     hook: Hook, was: OverrideRecord | None, operations: Iterable[str], problems: Problems
 ) -> None:
     was_there = was is not None and was.tool is not None
@@ -251,7 +251,7 @@ def _is_same_code(body: str, other: str) -> bool:
         return False
 
 
-def _report_changed(
+def _report_changes(
     hook: Hook,
     kinds: Set[str],
     was: OverrideRecord,
@@ -294,7 +294,7 @@ def _changes(was: SurfaceTool | None, now: SurfaceTool, kinds: Set[str]) -> Iter
             yield change.message
 
 
-def _report_unrecorded(
+def _report_stale_hooks(
     written: HandWritten, remembered: Mapping[str, OverrideRecord], problems: Problems
 ) -> None:
     """Report the hooks that were added, removed or moved since the project was generated."""
@@ -385,7 +385,7 @@ def check_overrides(target: Path, problems: Problems, *, is_lost: bool) -> bool:
     if surface is not None:
         review(written, surface, remembered, read_generated_bodies(target), problems)
         if not is_lost:
-            _report_unrecorded(written, remembered, problems)
+            _report_stale_hooks(written, remembered, problems)
     return len(problems) > before
 
 

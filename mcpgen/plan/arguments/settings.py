@@ -11,8 +11,8 @@ from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import Api, Operation, Server
 from mcpgen.ir.tool_plan import EnvironmentVariable, SettingUse, ToolPlan, source_prefix
 from mcpgen.jsonschema.direction import Shapes
-from mcpgen.jsonschema.schemas import find_json_type
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.jsonschema.values import find_json_type
 from mcpgen.text.prose import end_sentence, plain_line, shorten_at_sentence
 
 _MAX_DESCRIPTION = 160

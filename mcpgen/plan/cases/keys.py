@@ -35,7 +35,7 @@ class CaseKeys:
 
         `salt` is a part of each key: the versions of the code and the libraries that make cases.
         """
-        start = _spell([salt, context])
+        start = _encode([salt, context])
         self._start = hashlib.sha256(start)
         self._named = {name: _Spelled.of(schema) for name, schema in schemas.items()}
         # A schema with an identifier can be referred to without its name.
@@ -47,11 +47,11 @@ class CaseKeys:
         # In JSON, a reference of a declared request to an input could be a constant as well.
         declared = repr(tool.operation.declared)
         operation = replace(tool.operation, declared=None)
-        text = _spell([replace(tool, operation=operation), declared])
+        text = _encode([replace(tool, operation=operation), declared])
         key = self._start.copy()
         key.update(text)
         for name in sorted(self._collect_schema_names(text)):
-            key.update(_spell([name, self._named[name].digest]))
+            key.update(_encode([name, self._named[name].digest]))
         return key.hexdigest()
 
     def _collect_schema_names(self, text: bytes) -> set[str]:
@@ -81,7 +81,7 @@ class _Spelled(Struct, frozen=True):
 
     @classmethod
     def of(cls, schema: JsonSchema) -> _Spelled:
-        text = _spell(schema)
+        text = _encode(schema)
         return cls(
             hashlib.sha256(text).hexdigest(),
             _find_references(text),
@@ -96,13 +96,13 @@ def _find_references(text: bytes) -> frozenset[str]:
     )
 
 
-def _spell(value: Any) -> bytes:
-    """Return a value as JSON, with the members of its objects in their order."""
+def _encode(value: Any) -> bytes:
+    """Encode a value as JSON, without sorting the members of objects."""
     return _encoder.encode(value)
 
 
 def _convert(value: Any) -> Any:
-    """Return what JSON has for an object that it does not know."""
+    """Convert an object that has no JSON type to a value that has one."""
     if isinstance(value, str):
         return str(value)  # of a subclass
     return None if callable(value) else repr(value)  # `Place.locate` finds a line, of no effect

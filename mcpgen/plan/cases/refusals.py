@@ -17,8 +17,8 @@ from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.references import find_reference
 from mcpgen.jsonschema.samples import CannotSampleError, Samples
-from mcpgen.jsonschema.schemas import find_json_type
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.jsonschema.values import find_json_type
 from mcpgen.plan.arguments.overrides import make_members_optional
 from mcpgen.plan.cases.calls import Call, Calls
 from mcpgen.plan.cases.parts import iterate_refused_parts
@@ -455,7 +455,7 @@ class Refusals:
                 settled.add(rule)
             elif before is not UNSET:
                 continue
-            broken[rule] = _drop_fixed(new, fixed)
+            broken[rule] = _drop_fixed_members(new, fixed)
         return broken
 
 
@@ -483,7 +483,7 @@ def _iterate_missing(tool: ToolPlan, smallest: Call) -> Iterator[JsonObject]:
             }
 
 
-def _drop_fixed(value: JsonValue, fixed: Collection[str]) -> JsonValue:
+def _drop_fixed_members(value: JsonValue, fixed: Collection[str]) -> JsonValue:
     """Return a body without fixed members."""
     if not fixed or not isinstance(value, dict):
         return value

@@ -93,7 +93,7 @@ class Variations:
         yield from self._iterate_other_types(tool)
 
     def _vary_parameter(self, parameter: Parameter, fullest: Call) -> Mapping[str, JsonValue]:
-        """Return the other values of a parameter, by kind."""
+        """Return alternative values of a parameter, by the kind of variation."""
         value = _find_sent_value(parameter, fullest)
         if value is None:
             return {}

@@ -80,7 +80,7 @@ class _Making:
             if inputs is None or not all(step.tool in usable for step in workflow.steps):
                 continue
             inputs = {**inputs, **self._find_known_inputs(workflow)}
-            stated = _select_stated(inputs)
+            stated = _select_goal_values(inputs)
             yield {
                 "id": _make_id(workflow.name),
                 "goal": _write_goal((workflow.title, stated)),
@@ -122,7 +122,7 @@ class _Making:
             with suppress(CannotSampleError):
                 call = self._calls.call(delete, "smallest")
                 self._place_parents(delete, call, {})
-                arguments, stated = call.arguments, _select_stated(call.arguments)
+                arguments, stated = call.arguments, _select_goal_values(call.arguments)
                 place = _fill_path(stored, call.request["path"])
                 yield {
                     "id": _make_id(delete.name),
@@ -151,7 +151,7 @@ class _Making:
                 known = {stored.parameter: make_reference(_FIRST, pointer)}
             self._place_parents(second, following, {**call.request["path"], **known})
             self._used.add((first.name, second.name))
-            stated = _select_stated(call.arguments)
+            stated = _select_goal_values(call.arguments)
             task: JsonObject = {
                 "id": _make_id(f"{first.name}-then-{second.name}"),
                 "goal": _write_goal((first.title, stated), (second.title, {})),
@@ -164,7 +164,7 @@ class _Making:
                 reference = make_reference(_FIRST, _place_in_result(first, stored.created.pointer))
                 has = {
                     stored.created.id_member: reference,
-                    **_select_stored(stated, stored.created.example),
+                    **_select_item_values(stated, stored.created.example),
                 }
                 task["state"] = [{**_fill_path(stored, call.request["path"]), "has": has}]
             yield task
@@ -277,7 +277,7 @@ def _call(tool: str, name: str, arguments: JsonObject, stated: JsonObject) -> Js
     return call
 
 
-def _select_stated(arguments: JsonObject) -> JsonObject:
+def _select_goal_values(arguments: JsonObject) -> JsonObject:
     """Return the arguments that a goal states: the first short scalars, also those in a body."""
     stated: JsonObject = {}
     for path, value in [*_flatten(arguments)][:_MOST_VALUES]:
@@ -300,7 +300,7 @@ def _flatten(arguments: JsonObject) -> Iterator[tuple[tuple[str, ...], JsonValue
                 yield path, each
 
 
-def _select_stored(stated: JsonObject, example: JsonObject) -> JsonObject:
+def _select_item_values(stated: JsonObject, example: JsonObject) -> JsonObject:
     """Return the stated values that the stored item has as members."""
     return {
         path[-1]: value

@@ -13,8 +13,8 @@ from typing import Any
 
 from mcpgen.ir.portable_profile import FORMATS, MAX_ENUM, MAX_PATTERN, NOT_IN_EVERY_ENGINE
 from mcpgen.jsonschema.direction import Shape
-from mcpgen.jsonschema.schemas import find_json_type
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.jsonschema.values import find_json_type
 from mcpgen.plan.naming.words import is_latin
 from mcpgen.plan.schemas.schema_part import SchemaPart, make_branch, make_leaf
 from mcpgen.plan.tools.descriptions import prefix_wire_name

@@ -87,7 +87,7 @@ def _make_example_sections(
     main: list[str],
     examples: Mapping[str, JsonObject],
 ) -> tuple[SkillSection | None, SkillSection | None]:
-    """Return the calls that SKILL.md shows, and those of the other tools for a file of their own.
+    """Return two sections of example calls: for `SKILL.md`, and for `references/examples.md`.
 
     `main` are the names of the tools that are shown if they have examples.
     """

@@ -76,8 +76,8 @@ def list_accepted_types(operation: Operation) -> tuple[str, ...]:
     return ("*/*",)
 
 
-def also_answered(operation: Operation, accepted: Collection[str]) -> tuple[str, ...]:
-    """Return the media types of successful responses that are not `accepted`."""
+def list_other_types(operation: Operation, accepted: Collection[str]) -> tuple[str, ...]:
+    """Return the media types of successful responses that the `Accept` header does not list."""
     names = {
         essence_of(item.media_type)
         for response in operation.responses

@@ -28,7 +28,7 @@ class ResultWords(Struct):
 
 
 class ResultReader:
-    """Counts the words in the results of an API's operations.
+    """Counts the words in the result schemas of an API, for the search index.
 
     Schemas that refer to each other are read once, since the paths through them are too many.
     """

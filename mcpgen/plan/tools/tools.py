@@ -63,9 +63,9 @@ from mcpgen.plan.tools.pagination import recognize_pagination
 from mcpgen.plan.tools.results import (
     At,
     ResultPolicyPlanning,
-    also_answered,
     limit_pages,
     list_accepted_types,
+    list_other_types,
     plan_result,
 )
 from mcpgen.plan.tools.targets import token_cost
@@ -170,7 +170,7 @@ class ToolPlanning:
             exposed_as=entry.expose,
             stated=effective,
             output_is_cut=output is not None and output.is_cut,
-            also_answered=also_answered(operation, accept),
+            also_answered=list_other_types(operation, accept),
             fixed=adjusted.fixed,
             hidden=adjusted.hidden,
             members=adjusted.members,

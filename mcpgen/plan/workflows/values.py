@@ -30,8 +30,8 @@ from mcpgen.ir.workflow import (
     Workflow,
 )
 from mcpgen.jsonschema.direction import Shape, Shapes
-from mcpgen.jsonschema.schemas import find_json_type
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
+from mcpgen.jsonschema.values import find_json_type
 from mcpgen.plan.schemas.tool_schema import list_response_schemas
 from mcpgen.text.json_pointer import json_pointer, pointer_tokens
 

@@ -32,9 +32,9 @@ def check_answer(request: JsonObject, answer: JsonObject) -> None:
     """
     match request["method"]:
         case "elicitation/create":
-            _check_elicited(read_elicitation(answer), request["params"])
+            _check_form_answer(read_elicitation(answer), request["params"])
         case "sampling/createMessage":
-            _check_sampled(answer)
+            _check_model_answer(answer)
         case "roots/list":
             _check_roots(answer.get("roots"))
 
@@ -82,7 +82,7 @@ def _decode_base64(data: str) -> bytes:
         raise _make_answer_error("an image or audio block is not base64") from None
 
 
-def _check_elicited(answer: Elicited, params: JsonObject) -> None:
+def _check_form_answer(answer: Elicited, params: JsonObject) -> None:
     if answer.is_accepted and "requestedSchema" in params:
         from mcpgen.jsonschema.validation import SchemaValidator  # imports the validator
 
@@ -90,7 +90,7 @@ def _check_elicited(answer: Elicited, params: JsonObject) -> None:
             raise _make_answer_error("; ".join(problems))
 
 
-def _check_sampled(answer: JsonObject) -> None:
+def _check_model_answer(answer: JsonObject) -> None:
     content = answer.get("content")
     blocks = content if isinstance(content, list) else [content]
     if not all(isinstance(it, dict) and isinstance(it.get("type"), str) for it in blocks):

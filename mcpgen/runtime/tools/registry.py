@@ -395,7 +395,7 @@ class ToolRegistry:
         if tool.fields and tool.fields in arguments:
             tool.select_fields(arguments)  # unknown ones are rejected before the request
         rules = tool.rules if attempts is None else replace(tool.rules, attempts=attempts)
-        api = context.api = ToolApi(self._client, tool.name, rules, owner=context.owner)
+        api = context.api = self._client.bind(tool.name, rules, context.owner)
         if self.features is not None:
             api.read_resource = partial(self.features.read_resource, context=context)
         if tool.pagination is not None:

@@ -321,9 +321,9 @@ class ApiClient:
             return ""
         return origin_of(self.credentials.find_unconfirmed_url(requirement))
 
-    def bind(self, tool: str, rules: RequestRules) -> ToolApi:
+    def bind(self, tool: str, rules: RequestRules, owner: Request | None = None) -> ToolApi:
         """Return the view of this client that is `ctx.api` in the handler of one tool."""
-        return ToolApi(self, tool, rules)
+        return ToolApi(self, tool, rules, owner=owner)
 
     async def exchange(
         self,

@@ -13,9 +13,9 @@ from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
 from mcpgen.absent import ABSENT
-from mcpgen.jsonschema.schemas import Schemas, find_json_type
+from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
-from mcpgen.jsonschema.values import without_absent
+from mcpgen.jsonschema.values import find_json_type, without_absent
 from mcpgen.runtime.content import JsonObject
 from mcpgen.testing.mock.description import Operation
 from mcpgen.testing.mock.item_collections import fold_name

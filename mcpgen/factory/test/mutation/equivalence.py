@@ -32,7 +32,7 @@ RULES = {
     " without the key",
     "read-only": "MCP defines the hint only for tools whose `readOnlyHint` is false",
 }
-"""Reasons why a mutant is equivalent, by the name of the rule."""
+"""Explanations of the rules, by their names: why a call cannot detect the mutant."""
 
 _DEEPEST = 8  # levels of references and alternatives that are followed
 _SCALARS = frozenset({"boolean", "integer", "null", "number", "string"})

@@ -145,13 +145,13 @@ class Connection(asyncio.Protocol):
         # The transport may keep all of the written data until its last byte is sent.
         self._unread_bytes = max(self.transport.get_write_buffer_size(), self._written_bytes)
         self._pause_reading()
-        self._count_buffered()
+        self._count_buffer()
 
     def resume_writing(self) -> None:
         """Continue, since the client has read its response."""
         self._end_write_pause()
         self._unread_bytes = 0
-        self._count_buffered()
+        self._count_buffer()
         self.read_on()
 
     def _end_write_pause(self) -> None:
@@ -181,7 +181,7 @@ class Connection(asyncio.Protocol):
         self._is_step_due = False
         if self.transport.is_closing():
             self._input.clear()
-            self._count_buffered()
+            self._count_buffer()
         else:
             self._take_step()
 
@@ -193,7 +193,7 @@ class Connection(asyncio.Protocol):
             else:
                 self._read_head()
         if self._input or self.buffered_bytes:
-            self._count_buffered()
+            self._count_buffer()
         self.read_on()
 
     def _can_take_step(self) -> bool:
@@ -349,9 +349,9 @@ class Connection(asyncio.Protocol):
     def hold_body(self, size: int) -> None:
         """Record how much of a long request body is buffered."""
         self._body_buffered = size
-        self._count_buffered()
+        self._count_buffer()
 
-    def _count_buffered(self) -> None:
+    def _count_buffer(self) -> None:
         size = self._unread_bytes + self._body_buffered + len(self._input)
         self._limits.hold(self, size)
 
