@@ -45,13 +45,19 @@ ODD = {
             "str": {"type": "string"},
         },
     },
-    "Recursive": {
-        "anyOf": [{"type": "string"}, {"type": "array", "items": {"$ref": "#/$defs/Recursive"}}]
+    "Chosen": {
+        "type": "object",
+        "properties": {"a": {"anyOf": [{"enum": ["a", 'b"\n', 1, True]}, {"type": "null"}]}},
     },
-    "Choice": {"anyOf": [{"enum": ["a", 'b"\n', 1, True]}, {"type": "null"}]},
     "Model": {"type": "object", "properties": {"z": {"type": "null"}}},
     "Same": {"type": "object", "properties": {"z": {"type": "null"}}},
-    "Map": {"type": "object", "additionalProperties": {}},
+    "Circle": {
+        "type": "object",
+        "properties": {
+            "not-a": {"anyOf": [{"$ref": "#/$defs/Circle"}, REF_TREE, {"type": "null"}]},
+            "b": {"type": "object", "additionalProperties": {"$ref": "#/$defs/Circle"}},
+        },
+    },
 }
 
 
@@ -112,7 +118,9 @@ def test_unusual_schemas_become_importable_classes_with_their_keys() -> None:
     exec(compile(text, "odd.py", "exec"), namespace)
     assert namespace.keys() >= ODD.keys()
     assert set(namespace["Dashed"].__annotations__) == {"a-b", "class", "", "é"}
-    assert "_self" in namespace["Links"].__annotations__
+    assert set(namespace["Links"].__annotations__) == {"_self", "__x"}
+    circle, tree = namespace["Circle"], namespace["Tree"]
+    assert get_type_hints(circle, namespace)["not-a"] == circle | tree | None
 
 
 def test_absent_and_null_are_distinct() -> None:
