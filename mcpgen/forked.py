@@ -120,13 +120,13 @@ class ForkedAhead(Generic[T]):
     As with `Forked`, only the duration depends on the child.
     """
 
-    def __init__(self, prepare: Callable[[], object]) -> None:
-        """Start a child that calls `prepare` and waits."""
+    def __init__(self, prepare: Callable[[], object], *, is_worth_it: bool = True) -> None:
+        """Start a child that calls `prepare` and waits; later if work is unlikely."""
         self._prepare = prepare
         self._assigned: list[Callable[[], T]] = []  # at most one
         reading, self._writing = os.pipe()
         self._reading = reading
-        self._forked = Forked(self._work, inherited=reading)
+        self._forked = Forked(self._work, is_worth_it=is_worth_it, inherited=reading)
         os.close(reading)  # so that writing to a child that has ended is an error
 
     def __enter__(self) -> ForkedAhead[T]:
@@ -146,6 +146,8 @@ class ForkedAhead(Generic[T]):
             with contextlib.suppress(BrokenPipeError), os.fdopen(self._writing, "wb") as child:
                 self._writing = -1
                 pickle.dump(work, child, pickle.HIGHEST_PROTOCOL)
+        else:
+            self._forked = Forked(self._work)
 
     def result(self) -> T:
         """Wait for the result, or compute it.

@@ -32,9 +32,12 @@ class AnswerRefusedError(Exception):
     """An answer has an unknown question or an invalid value; the message states which."""
 
 
-def prepare_skeleton() -> ForkedAhead[FileSet]:
-    """Import copier in the background, since that takes longer than most other stages."""
-    return ForkedAhead(_load_copier)
+def prepare_skeleton(*, is_likely: bool = True) -> ForkedAhead[FileSet]:
+    """Import copier in the background, since that takes longer than most other stages.
+
+    It is imported later if it is unlikely that a skeleton is rendered.
+    """
+    return ForkedAhead(_load_copier, is_worth_it=is_likely)
 
 
 def _load_copier() -> None:

@@ -58,6 +58,7 @@ from mcpgen.pipeline.project import credentials
 from mcpgen.pipeline.project.project_folder import read_file
 from mcpgen.pipeline.project.sources import Source, identify_sources
 from mcpgen.pipeline.render import render_project
+from mcpgen.pipeline.skeleton_run import skeleton_cache
 from mcpgen.pipeline.source_checks import (
     check_names,
     check_schemes,
@@ -94,7 +95,8 @@ def build(
         RejectedError: the project cannot be built; `problems` contains the reason.
         StoppedError: an option of `new` is invalid.
     """
-    with nullcontext(skeleton) if skeleton else prepare_skeleton() as prepared:
+    is_likely = not skeleton_cache(inputs.options, inputs.folder).exists
+    with nullcontext(skeleton) if skeleton else prepare_skeleton(is_likely=is_likely) as prepared:
         planned = plan_project(inputs, problems, progress)
         return render_project(planned, inputs, problems, progress, prepared)
 

@@ -5,9 +5,7 @@ Making the cases of a tool takes longer than planning it, and most runs change f
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import hashlib
 import importlib.metadata
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,13 +16,12 @@ from msgspec import Struct
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
-from mcpgen.pipeline.user_cache import code_digest, store
+from mcpgen.pipeline.folder_cache import FolderCache
+from mcpgen.pipeline.user_cache import code_digest
 from mcpgen.plan.cases import CaseContext, CaseKeys, CaseMaking, note_missing_samples, prepare_tool
 from mcpgen.render import json_text
 
 _LIBRARIES = ("jsonschema-rs", "msgspec")  # whose versions may decide samples or their encoding
-MAX_BYTES = 200_000_000  # of all files: those of deleted projects stay otherwise
-_DIGEST_BYTES = hashlib.sha256().digest_size
 _Blocks = dict[str, bytes]
 
 
@@ -37,53 +34,31 @@ class MadeCases(Struct):
 
 
 class CaseCache:
-    """The entries that the last run in a project's folder made: one file for each folder.
+    """The entries that the last run in a project's folder made.
 
-    A file that is damaged, or that other code has written, is as good as none.
+    A file that other code has written is as good as none.
     """
 
     def __init__(self, cache: Path, folder: Path) -> None:
         """Initialize with the folder of the cache and that of the project."""
-        name = hashlib.sha256(str(folder.absolute()).encode("utf-8", "surrogateescape"))
-        self._path = cache / "cases" / name.hexdigest()
+        self._file = FolderCache(cache, "cases", folder)
 
     def read(self) -> Mapping[str, bytes]:
         """Return the entries by their keys."""
         try:
-            content = self._path.read_bytes()
-        except OSError:
-            return {}
-        digest, blocks = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
-        if hashlib.sha256(blocks).digest() != digest:
-            return {}
-        try:
-            return msgspec.msgpack.decode(blocks, type=_Blocks)
+            return msgspec.msgpack.decode(self._file.read(), type=_Blocks)
         except msgspec.DecodeError:
             return {}
 
     def write(self, made: Sequence[MadeCases]) -> None:
         """Replace the file; ignore a cache that cannot be written."""
-        content = msgspec.msgpack.encode(
-            {
-                key: block
-                for each in made
-                for key, block in zip(each.keys, each.blocks, strict=True)
-                if key
-            }
-        )
-        store(self._path, hashlib.sha256(content).digest() + content)
-        _remove_oldest(self._path.parent, MAX_BYTES)
-
-
-def _remove_oldest(folder: Path, max_bytes: int) -> None:
-    """Remove the files that were written first, until the others have at most `max_bytes`."""
-    total = 0
-    with contextlib.suppress(OSError):
-        files = [(path.stat(), path) for path in folder.iterdir()]
-        for about, path in sorted(files, key=lambda it: it[0].st_mtime, reverse=True):
-            total += about.st_size
-            if total > max_bytes:
-                path.unlink(missing_ok=True)
+        entries = {
+            key: block
+            for each in made
+            for key, block in zip(each.keys, each.blocks, strict=True)
+            if key
+        }
+        self._file.write(msgspec.msgpack.encode(entries))
 
 
 class ToolCases:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -30,6 +29,7 @@ from mcpgen.pipeline.inputs import FirstManifest, Inputs, PlannedProject, Projec
 from mcpgen.pipeline.manifest_schema import render_manifest_schema
 from mcpgen.pipeline.options import Progress, StageNote
 from mcpgen.pipeline.parse import pause_garbage_collection
+from mcpgen.pipeline.skeleton_run import SkeletonRun, skeleton_cache
 from mcpgen.pipeline.user_cache import user_cache
 from mcpgen.plan.cases import make_merged_cases, make_workflow_cases
 from mcpgen.plan.evals.first_tasks import make_first_tasks
@@ -44,6 +44,7 @@ from mcpgen.render.package import render, render_calls, render_cases, render_ind
 from mcpgen.render.skeleton_facts import skeleton_facts
 from mcpgen.render.skill_files import render_skills
 from mcpgen.text.counts import format_count
+from mcpgen.text.identifiers import Identifier
 from mcpgen.text.invisible import SafeText
 
 _MIN_TOOLS_TO_FORK = 100
@@ -76,17 +77,15 @@ def render_project(
             Forked(render_tests, is_worth_it=is_large) as tests,
             ModelRun(plan, cache / "models") as models,
         ):
-            skeleton = functools.partial(
-                render_skeleton,
-                package=plan.package,
-                facts=_describe_project(planned, inputs),
-                answers={**inputs.answers, "name": plan.name},
+            facts = _describe_project(planned, inputs)
+            answers = {**inputs.answers, "name": plan.name}
+            skeleton = SkeletonRun(
+                plan.package, facts, answers, skeleton_cache(inputs.options, inputs.folder), child
             )
-            child.begin(functools.partial(skeleton, template_root() / "skeleton"))
             # Without a fork, they are made while the other children import their packages.
             made = None if tests.is_running else tests.result()
             files = _collect_inputs(planned, inputs)
-            files += _render_package(plan, child, models, inputs.lock, progress)
+            files += _render_package(plan, skeleton, models, inputs.lock, progress)
             first_tasks = () if inputs.lock.mcpgen else render_first_tasks(plan)  # of a new project
             progress("tests")
             made = made or tests.result()
@@ -110,7 +109,7 @@ def render_project(
     return Project(
         plan,
         files,
-        functools.partial(_render_skeleton_history, skeleton),
+        functools.partial(_render_skeleton_history, plan.package, facts, answers),
         planned.files,
         planned.credentials,
         planned.found,
@@ -148,7 +147,7 @@ def _describe_project(planned: PlannedProject, inputs: Inputs) -> dict[str, Safe
 
 def _render_package(
     plan: ServerPlan,
-    skeleton: ForkedAhead[FileSet],
+    skeleton: SkeletonRun,
     models: ModelRun,
     lock: Lock,
     progress: Progress,
@@ -206,12 +205,16 @@ def render_first_tasks(plan: ServerPlan) -> FileSet:
     return render_eval_tasks(make_first_tasks(plan, cases))
 
 
-def _render_skeleton_history(render_one: Callable[[Path], FileSet]) -> list[FileSet]:
+def _render_skeleton_history(
+    package: Identifier, facts: Mapping[str, SafeText], answers: Mapping[str, str]
+) -> list[FileSet]:
     """Render the skeletons of this release and of all earlier ones for this project."""
     earlier = template_root() / "earlier_skeletons"
     templates = [template_root() / "skeleton"]
     templates += sorted(earlier.iterdir()) if earlier.is_dir() else []
-    return [format_files(render_one(template)) for template in templates]
+    return [
+        format_files(render_skeleton(template, package, facts, answers)) for template in templates
+    ]
 
 
 def parse_answers(content: bytes | None) -> dict[str, str]:

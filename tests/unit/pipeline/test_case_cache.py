@@ -316,21 +316,6 @@ def test_the_file_has_the_last_entries_only(runs: Runs, tmp_path: Path) -> None:
 # Bounds that all samples share
 
 
-def test_the_files_that_are_oldest_are_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(case_cache, "MAX_BYTES", 2_500)
-    folder = tmp_path / "cache" / "cases"
-    for number in range(4):
-        made = MadeCases([b"x" * 900], ["key"], Problems())
-        CaseCache(tmp_path / "cache", tmp_path / f"project{number}").write([made])
-        for path in folder.iterdir():
-            about = path.stat()
-            os.utime(path, (about.st_atime, about.st_mtime - 10))
-    kept = [CaseCache(tmp_path / "cache", tmp_path / f"project{it}").read() for it in range(4)]
-    assert [bool(each) for each in kept] == [False, False, True, True]
-
-
 def test_a_tool_that_shares_bounds_on_time_is_made_again(
     runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
