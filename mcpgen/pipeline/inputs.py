@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from mcpgen.diagnostics import Problems
 from mcpgen.emit.lockfile import Lock, LockedDocument
 from mcpgen.ir.file_set import FileSet
 from mcpgen.ir.manifest import LocatedManifest
@@ -84,6 +85,14 @@ class PlannedProject(Struct, frozen=True):
     files: InputFiles
     credentials: tuple[HiddenCredential, ...] = ()  # decided for the first manifest
     found: tuple[FoundDocument, ...] = ()  # by source
+
+
+class DerivedFiles(Struct, frozen=True):
+    """The generated tests, the skills, which show calls of them, and the search index."""
+
+    files: FileSet
+    tools: int  # that are tested
+    problems: Problems  # that name tools without a sample
 
 
 class Project(Struct, frozen=True):

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
-
-from msgspec import Struct
+from collections.abc import Collection, Mapping
+from pathlib import Path
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.format import format_files
@@ -24,25 +23,14 @@ from mcpgen.ir.first_steps import FirstSteps
 from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE
 from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
-from mcpgen.pipeline.case_cache import CaseCache, ToolCases
-from mcpgen.pipeline.inputs import FirstManifest, Inputs, PlannedProject, Project
+from mcpgen.pipeline.inputs import DerivedFiles, FirstManifest, Inputs, PlannedProject, Project
 from mcpgen.pipeline.manifest_schema import render_manifest_schema
 from mcpgen.pipeline.options import Progress, StageNote
 from mcpgen.pipeline.parse import pause_garbage_collection
 from mcpgen.pipeline.skeleton_run import SkeletonRun, skeleton_cache
 from mcpgen.pipeline.user_cache import user_cache
-from mcpgen.plan.cases import make_merged_cases, make_workflow_cases
-from mcpgen.plan.evals.first_tasks import make_first_tasks
-from mcpgen.plan.proposals.propose import add_proposals
-from mcpgen.plan.skills.examples import collect_examples
-from mcpgen.plan.skills.skills import draft_skills
-from mcpgen.plan.tools.first_steps import first_steps
-from mcpgen.plan.tools.search_index import make_index
-from mcpgen.render import json_text
-from mcpgen.render.eval_tasks import render_eval_tasks
-from mcpgen.render.package import render, render_calls, render_cases, render_index
+from mcpgen.render.package import render, render_calls
 from mcpgen.render.skeleton_facts import skeleton_facts
-from mcpgen.render.skill_files import render_skills
 from mcpgen.text.counts import format_count
 from mcpgen.text.identifiers import Identifier
 from mcpgen.text.invisible import SafeText
@@ -69,12 +57,10 @@ def render_project(
     progress("render")
     cache = inputs.options.cache or user_cache()
     is_large = len(plan.tools) >= _MIN_TOOLS_TO_FORK
-    render_tests = functools.partial(
-        _render_tests, plan, CaseCache(cache, inputs.folder), is_large=is_large
-    )
+    derive = functools.partial(_derive_files, plan, cache, inputs.folder, is_large=is_large)
     try:
         with (
-            Forked(render_tests, is_worth_it=is_large) as tests,
+            Forked(derive, is_worth_it=is_large) as derived,
             ModelRun(plan, cache / "models") as models,
         ):
             facts = _describe_project(planned, inputs)
@@ -83,12 +69,12 @@ def render_project(
                 plan.package, facts, answers, skeleton_cache(inputs.options, inputs.folder), child
             )
             # Without a fork, they are made while the other children import their packages.
-            made = None if tests.is_running else tests.result()
+            made = None if derived.is_running else derived.result()
             files = _collect_inputs(planned, inputs)
             files += _render_package(plan, skeleton, models, inputs.lock, progress)
-            first_tasks = () if inputs.lock.mcpgen else render_first_tasks(plan)  # of a new project
+            first_tasks = () if inputs.lock.mcpgen else _render_first_tasks(plan)
             progress("tests")
-            made = made or tests.result()
+            made = made or derived.result()
     except AnswerRefusedError as error:
         problems.error("answer", str(error), help="pass answers with --data KEY=VALUE")
         raise RejectedError from None
@@ -140,9 +126,21 @@ def _describe_project(planned: PlannedProject, inputs: Inputs) -> dict[str, Safe
         base_url=first.base_url,
         sources=first.credentials,
         credentials=planned.credentials,
-        steps=add_proposals(first_steps(plan, decided), plan) if inputs.first else FirstSteps(),
+        steps=_propose_steps(plan, decided) if inputs.first else FirstSteps(),
         schema_file=inputs.schema_file,
     )
+
+
+def _propose_steps(plan: ServerPlan, decided: Collection[str]) -> FirstSteps:
+    from mcpgen.pipeline.first_files import propose_steps  # of a new project alone
+
+    return propose_steps(plan, decided)
+
+
+def _render_first_tasks(plan: ServerPlan) -> FileSet:
+    from mcpgen.pipeline.first_files import render_first_tasks  # of a new project alone
+
+    return render_first_tasks(plan)
 
 
 def _render_package(
@@ -153,7 +151,7 @@ def _render_package(
     progress: Progress,
 ) -> FileSet:
     """Render the generated package and the skeleton, and format them."""
-    files = render(plan) + render_calls(plan) + render_index(plan, make_index(plan))
+    files = render(plan) + render_calls(plan)
     files += skeleton.result()
     progress(StageNote(format_count(len(files), "file")))
     progress("models")
@@ -166,43 +164,12 @@ def _render_package(
     return files
 
 
-class _Tests(Struct, frozen=True):
-    """The generated tests, and the skills, which show calls of them."""
+def _derive_files(plan: ServerPlan, cache: Path, folder: Path, *, is_large: bool) -> DerivedFiles:
+    # Imported here: the child process imports what this process does not need.
+    from mcpgen.pipeline.case_cache import CaseCache
+    from mcpgen.pipeline.derived import derive_files
 
-    files: FileSet
-    tools: int  # that are tested
-    problems: Problems  # that name tools without a sample
-
-
-def _render_tests(plan: ServerPlan, cache: CaseCache, *, is_large: bool) -> _Tests:
-    """Make the test cases, those of a large server in two processes, and render the tests."""
-    half = len(plan.tools) // 2
-    all_cases = ToolCases(plan, cache)
-    with (
-        Forked(lambda: all_cases.make(plan.tools[:half]), is_worth_it=is_large) as first,
-        Forked(lambda: all_cases.make(plan.tools[half:]), is_worth_it=is_large) as second,
-    ):
-        complete_skills = draft_skills(plan)  # while the children make the cases
-        cases = [first.result(), second.result()]
-    cache.write(cases)
-    problems = Problems()
-    for each in cases:
-        problems.extend(each.problems)
-    entries = [block for each in cases for block in each.blocks]
-    flows = list(map(json_text.block, make_workflow_cases(plan, problems)))
-    merged = list(map(json_text.block, make_merged_cases(plan)))
-    files = render_cases(plan, [*entries, *merged], flows)
-    # The last one of a tool is shown: the first call of a merged tool.
-    examples = collect_examples([*entries, *flows, *reversed(merged)]) if plan.skills else {}
-    files += render_skills(plan, complete_skills(examples))
-    prove_contents(files, plan.package)
-    return _Tests(files, len(entries), problems)
-
-
-def render_first_tasks(plan: ServerPlan) -> FileSet:
-    """Return the first `evals/tasks.yaml`; nothing if the API shows no task."""
-    cases = make_workflow_cases(plan, Problems())  # the tests note cases without a sample
-    return render_eval_tasks(make_first_tasks(plan, cases))
+    return derive_files(plan, CaseCache(cache, folder), is_large=is_large)
 
 
 def _render_skeleton_history(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET
@@ -29,7 +30,9 @@ from mcpgen.ir.tool_plan import (
 )
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.render.request_contract import bundle, omit_empty, request_contract, server_object
-from mcpgen.search.index import SearchIndex
+
+if TYPE_CHECKING:  # the process that renders the tools makes no index
+    from mcpgen.search.index import SearchIndex
 
 
 def server_contract(plan: ServerPlan) -> JsonObject:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,8 +18,10 @@ from mcpgen.render.stubs import render_stubs
 from mcpgen.render.upstream_file import upstream_file
 from mcpgen.render.views import calls_module, handler_module, package_view, tests_view
 from mcpgen.render.workflow_views import workflows_module
-from mcpgen.search.index import SearchIndex
 from mcpgen.text.identifiers import safe_filename
+
+if TYPE_CHECKING:  # the process that renders the tools makes no index
+    from mcpgen.search.index import SearchIndex
 
 
 def render(plan: ServerPlan) -> FileSet:

@@ -16,6 +16,7 @@ import pytest
 
 from mcpgen.ir.templates import template_root
 from mcpgen.pipeline import render as stages
+from mcpgen.pipeline import skeleton_run
 from tests.regeneration import projects
 
 CI = "name: ci\non: push\nsteps:\n  - lint\n  - build\n  - test\n"
@@ -58,7 +59,9 @@ def use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None
         release = tmp_path / f"release-{version}"
         if not release.exists():
             ship(release, version)
-        monkeypatch.setattr(stages, "template_root", lambda: release)
+        for module in (stages, skeleton_run):
+            monkeypatch.setattr(module, "template_root", lambda: release)
+        monkeypatch.setattr(skeleton_run, "code_digest", lambda: f"release {version}")
 
     return install
 

@@ -65,8 +65,8 @@ def write_first_tasks(target: Path, problems: Problems, progress: Progress) -> b
         OSError: the disk refused.
         RejectedError: the project cannot be planned, for the reasons in `problems`.
     """
+    from mcpgen.pipeline.first_files import render_first_tasks
     from mcpgen.pipeline.planned import plan_existing
-    from mcpgen.pipeline.render import render_first_tasks
 
     if read_file(target, TASKS_FILE) is not None:
         raise FileExistsError

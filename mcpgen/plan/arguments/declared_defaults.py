@@ -18,7 +18,7 @@ from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import Samples
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.plan.arguments.overrides import OverriddenOperation
-from mcpgen.plan.cases.travelling import travels
+from mcpgen.plan.arguments.travelling import travels
 
 _UPDATES = frozenset({"PATCH", "PUT"})  # there, a default would overwrite the stored value
 _OF_PLAIN_OBJECTS = frozenset(

@@ -21,8 +21,7 @@ from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.arguments import body_schema
 from mcpgen.plan.arguments.input_refs import extract_arguments
 from mcpgen.plan.arguments.media_types import STRUCTURED, Kind, classify_body, is_range
-from mcpgen.plan.cases.shared_parameters import ParameterResults
-from mcpgen.plan.cases.travelling import (
+from mcpgen.plan.arguments.travelling import (
     drop_shared_elements,
     has_empty,
     has_null,
@@ -30,6 +29,7 @@ from mcpgen.plan.cases.travelling import (
     remove_empty,
     travels,
 )
+from mcpgen.plan.cases.shared_parameters import ParameterResults
 from mcpgen.plan.naming.names import rename_to_safe
 from mcpgen.plan.tools.pagination import is_page_position
 from mcpgen.text.media_types import essence_of

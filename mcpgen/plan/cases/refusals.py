@@ -20,10 +20,10 @@ from mcpgen.jsonschema.samples import CannotSampleError, Samples
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.jsonschema.values import find_json_type
 from mcpgen.plan.arguments.overrides import make_members_optional
+from mcpgen.plan.arguments.travelling import travels
 from mcpgen.plan.cases.calls import Call, Calls
 from mcpgen.plan.cases.parts import iterate_refused_parts
 from mcpgen.plan.cases.shared_parameters import ParameterResults
-from mcpgen.plan.cases.travelling import travels
 from mcpgen.text.json_pointer import json_pointer, pointer_tokens
 
 _MAX_DEPTH = 6

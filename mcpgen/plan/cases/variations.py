@@ -15,9 +15,9 @@ from mcpgen.jsonschema.samples import CannotSampleError
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.jsonschema.values import copy_value
 from mcpgen.plan.arguments.media_types import Kind, classify_body, is_range
+from mcpgen.plan.arguments.travelling import has_empty, travels
 from mcpgen.plan.cases.calls import PLACES, Call, Calls
 from mcpgen.plan.cases.shared_parameters import ParameterResults
-from mcpgen.plan.cases.travelling import has_empty, travels
 
 _MOST_LEAVES = 40
 _MOST_CHOICES = 4  # inside each other

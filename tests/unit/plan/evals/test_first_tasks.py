@@ -9,7 +9,7 @@ import yaml
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.eval_tasks import TASKS_FILE
 from mcpgen.manifest.tasks_file import read_tasks_file
-from mcpgen.pipeline.render import render_first_tasks
+from mcpgen.pipeline.first_files import render_first_tasks
 from tests.unit.conftest import Make
 
 PET = {
