@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from array import array
-from bisect import bisect_right
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate
 
 from msgspec import Struct
 
@@ -15,6 +13,7 @@ from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.jsonschema.types import JsonValue
 
 _USERINFO = re.compile(r"(?<=://)[^/\s\"'@]*:[^/\s\"'@]*(?=@)")
+_BLOCK = 65_536  # characters
 _MAX_EXCERPT = 200
 _BEFORE = 40  # characters of a longer line before the location in its excerpt
 
@@ -47,21 +46,31 @@ class SourceText:
         self.secrets: tuple[str, ...] = ()
 
     @cached_property
-    def _line_starts(self) -> array[int]:
-        # One character alone is searched twice as fast.
-        line_end = r"\r\n?|\n" if "\r" in self.text else "\n"
-        ends = (found.end() for found in re.finditer(line_end, self.text))
-        return array("Q", chain((0,), ends))
+    def _with_newlines(self) -> str:
+        """The text with one newline at the end of each line; all offsets are the same."""
+        if "\r" not in self.text:
+            return self.text
+        return self.text.replace("\r\n", " \n").replace("\r", "\n")
+
+    @cached_property
+    def _lines_before(self) -> list[int]:
+        """How many lines end before each block, so that only a block is searched for a line."""
+        counts = (
+            self._with_newlines.count("\n", first, first + _BLOCK)
+            for first in range(0, len(self.text), _BLOCK)
+        )
+        return list(accumulate(counts, initial=0))
 
     def location(self, offset: int, pointer: str = "", width: int = 1) -> Location:
         """Return the location of a character, with an excerpt of its line.
 
         The excerpt of a very long line, as in minified JSON, begins at `Location.excerpt_column`.
         """
-        starts = self._line_starts
-        line = bisect_right(starts, offset)
-        start = starts[line - 1]
-        end = starts[line] if line < len(starts) else len(self.text)
+        text, block = self._with_newlines, offset // _BLOCK
+        line = self._lines_before[block] + text.count("\n", block * _BLOCK, offset) + 1
+        start = text.rfind("\n", 0, offset) + 1
+        found = text.find("\n", offset)
+        end = len(text) if found < 0 else found
         while end > start and self.text[end - 1] in "\r\n":
             end -= 1
         first = max(start, min(offset - _BEFORE, end - _MAX_EXCERPT))
