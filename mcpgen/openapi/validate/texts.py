@@ -29,6 +29,7 @@ _FIELDS = {
     "summary": "title",
     "title": "title",
 }
+_CONTAINERS = (dict, list)
 _PROSE = frozenset({"description", "summary", "title"})
 _INSTRUCTING = frozenset({"encoded-text", "hidden-markup"})
 _LOOKALIKES = "lookalike-letters"  # for names, `mixed-script` is reported instead
@@ -64,7 +65,7 @@ def find_suspicious_texts(root: JsonObject) -> Iterator[TextFinding]:
                 elif not (value.isascii() and value.isprintable()):
                     hidden = find_hidden_characters(value, _name_field(key, field))
                     yield from _report(hidden, value, (path, key))
-            elif isinstance(value, dict | list):
+            elif isinstance(value, _CONTAINERS):
                 pending.append((value, (path, key), _name_field(key, field)))
             if key in keys:
                 continue

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 _ENTITY: Final = re.compile(r"&(?:#x?[0-9a-fA-F]{1,6}|[a-zA-Z]{2,8});")
@@ -26,15 +27,17 @@ _BLANK_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2
 _LEET: Final = str.maketrans("013457@$!|", "oieastasil")
 _LEET_SIGN: Final = re.compile(r"[013457@$!|]")
 _LEET_WORD: Final = re.compile(
-    r"(?=[\w@$!|]{0,30}[a-z])(?=[\w@$!|]{0,30}[013457@$!|])[\w@$!|]{3,30}"
+    r"(?=[^\W013457]{0,30}+[013457@$!|])(?=[\w@$!|]{0,30}[a-z])[\w@$!|]{3,30}"
 )
 _SPELLED_WORD: Final = re.compile(r"(?<![^\W_])[a-z](?:[ ._*-][a-z](?![^\W_])){3,}")
+# In every spelled word. The search for a pattern that begins with a set of characters is faster.
+_SPELLED_LETTERS: Final = re.compile(r"[ ._*-][a-z][ ._*-][a-z][ ._*-]")
 _JOINED_WORDS: Final = re.compile(r"\b[a-z]{2,20}(?:[._*+~-][a-z]{2,20}){2,20}\b")
 _JOINT: Final = re.compile(r"[._*+~-]")
 _CASE_CHANGE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-./\[\]:]+")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FoldedText:
     """Lower-case text without decoration, and where each of its characters comes from."""
 
@@ -47,13 +50,21 @@ class FoldedText:
         offsets = self.offsets if self.offsets is not None else _fold_slowly(self.source)[1]
         return offsets[start], offsets[end - 1] + 1
 
+    @cached_property
+    def marked_words(self) -> str:
+        """The parts between white space that have other characters than ASCII letters."""
+        if not self.text.isascii():
+            return self.text
+        return " ".join([part for part in self.text.split() if not part.isalpha()])
+
 
 def fold(text: str) -> FoldedText:
     """Fold compatibility forms, accents, case, quotation marks, entities and white space.
 
     Invisible characters are removed. In words of mixed scripts, lookalikes become Latin letters.
     """
-    if text.isascii() and "&" not in text and (text.isprintable() or _is_plain(text)):
+    has_entities = "&" in text and _ENTITY.search(text) is not None
+    if text.isascii() and not has_entities and (text.isprintable() or _is_plain(text)):
         # 30 times faster than character by character; the offsets are rarely needed.
         return FoldedText(" ".join(text.lower().split()).replace("`", "'"), None, text)
     folded, offsets = _fold_slowly(text)
@@ -130,7 +141,8 @@ def _replace_lookalikes(word: re.Match[str]) -> str:
 
 def reveal_leetspeak(folded: FoldedText) -> FoldedText | None:
     """Replace digits and signs within words by letters: `1gn0re`. None if there are none."""
-    if not (_LEET_SIGN.search(folded.text) and _LEET_WORD.search(folded.text)):
+    words = folded.marked_words
+    if not (_LEET_SIGN.search(words) and _LEET_WORD.search(words)):
         return None
     revealed = _LEET_WORD.sub(lambda word: word[0].translate(_LEET), folded.text)
     return FoldedText(revealed, folded.offsets, folded.source)
@@ -141,7 +153,7 @@ def join_spelled_words(folded: FoldedText) -> FoldedText | None:
 
     Words that are spelled one after the other become one word.
     """
-    if not _SPELLED_WORD.search(folded.text):
+    if not (_SPELLED_LETTERS.search(folded.text) and _SPELLED_WORD.search(folded.text)):
         return None
     offsets = folded.offsets if folded.offsets is not None else _fold_slowly(folded.source)[1]
     removed = {
@@ -159,7 +171,7 @@ def join_spelled_words(folded: FoldedText) -> FoldedText | None:
 
 def split_joined_words(folded: FoldedText) -> FoldedText | None:
     """Separate words that signs join: `ignore-all.previous`. None if there are none."""
-    if not _JOINED_WORDS.search(folded.text):
+    if not _JOINED_WORDS.search(folded.marked_words):
         return None
     split = _JOINED_WORDS.sub(lambda words: _JOINT.sub(" ", words[0]), folded.text)
     return FoldedText(split, folded.offsets, folded.source)

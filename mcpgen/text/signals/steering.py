@@ -43,7 +43,7 @@ def find_steering_phrases(text: str, field: str) -> Sequence[TextSignal]:
     """
     is_identifier = len(text) <= _MAX_IDENTIFIER_CHARS and not _NO_IDENTIFIER.search(text)
     folded = fold(split_identifier(text) if is_identifier else text)
-    matcher = CueMatcher(folded.text)
+    matcher = CueMatcher(folded)
     signals = [*_match_rules(folded, matcher, field, RULE_INDEX)]
     if not signals:
         for weak in find_weak_combination(matcher, field):
@@ -51,7 +51,7 @@ def find_steering_phrases(text: str, field: str) -> Sequence[TextSignal]:
             signals.append(TextSignal(weak.kind, *span, weak.reason))
     for reveal in (reveal_leetspeak, join_spelled_words, split_joined_words):
         if (revealed := reveal(folded)) is not None:
-            signals += _match_rules(revealed, CueMatcher(revealed.text), field, STRONG_RULE_INDEX)
+            signals += _match_rules(revealed, CueMatcher(revealed), field, STRONG_RULE_INDEX)
             signals += _match_compact(revealed)
     if is_identifier:
         return [TextSignal(signal.kind, 0, len(text), signal.reason) for signal in signals]
