@@ -47,12 +47,12 @@ class TextFinding(Struct, frozen=True):
 
 def find_suspicious_texts(root: JsonObject) -> Iterator[TextFinding]:
     """Find hidden characters in strings and keys, and in prose all that hides text or steers."""
-    pending: list[tuple[JsonValue, Path, str]] = [(root, None, "")]
+    pending: list[tuple[JsonValue, Path]] = [(root, None)]
     seen: set[int] = set()
     keys: set[str | int] = set()  # most are those of other objects, too
     search = cache(find_text_signals)  # documents repeat their texts
     while pending:
-        node, path, field = pending.pop()
+        node, path = pending.pop()
         if id(node) in seen:
             continue
         seen.add(id(node))
@@ -63,10 +63,10 @@ def find_suspicious_texts(root: JsonObject) -> Iterator[TextFinding]:
                     if signals := search(value, _FIELDS[key]):
                         yield from _report(signals, value, (path, key))
                 elif not (value.isascii() and value.isprintable()):
-                    hidden = find_hidden_characters(value, _name_field(key, field))
+                    hidden = find_hidden_characters(value, _name_field((path, key)))
                     yield from _report(hidden, value, (path, key))
             elif isinstance(value, _CONTAINERS):
-                pending.append((value, (path, key), _name_field(key, field)))
+                pending.append((value, (path, key)))
             if key in keys:
                 continue
             if isinstance(key, str) and not (key.isascii() and key.isprintable()):
@@ -75,9 +75,13 @@ def find_suspicious_texts(root: JsonObject) -> Iterator[TextFinding]:
                 keys.add(key)
 
 
-def _name_field(key: str | int, outer: str) -> str:
+def _name_field(path: Path) -> str:
     """Return which field of a tool a value is from; an item is from the field of its list."""
-    return _FIELDS.get(key, "description") if isinstance(key, str) else outer
+    while path is not None:
+        path, key = path
+        if isinstance(key, str):
+            return _FIELDS.get(key, "description")
+    return "description"
 
 
 def _report(signals: Iterable[TextSignal], text: str, path: Path) -> Iterator[TextFinding]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 _ENTITY: Final = re.compile(r"&(?:#x?[0-9a-fA-F]{1,6}|[a-zA-Z]{2,8});")
@@ -37,25 +36,19 @@ _JOINT: Final = re.compile(r"[._*+~-]")
 _CASE_CHANGE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-./\[\]:]+")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FoldedText:
     """Lower-case text without decoration, and where each of its characters comes from."""
 
     text: str
     offsets: tuple[int, ...] | None  # None: computed on demand from `source`
     source: str
+    marked_words: str  # the parts between white space that are not only of ASCII letters
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
         """Return the offsets in the source of `text[start:end]`."""
         offsets = self.offsets if self.offsets is not None else _fold_slowly(self.source)[1]
         return offsets[start], offsets[end - 1] + 1
-
-    @cached_property
-    def marked_words(self) -> str:
-        """The parts between white space that have other characters than ASCII letters."""
-        if not self.text.isascii():
-            return self.text
-        return " ".join([part for part in self.text.split() if not part.isalpha()])
 
 
 def fold(text: str) -> FoldedText:
@@ -66,9 +59,20 @@ def fold(text: str) -> FoldedText:
     has_entities = "&" in text and _ENTITY.search(text) is not None
     if text.isascii() and not has_entities and (text.isprintable() or _is_plain(text)):
         # 30 times faster than character by character; the offsets are rarely needed.
-        return FoldedText(" ".join(text.lower().split()).replace("`", "'"), None, text)
+        words = text.lower().replace("`", "'").split()
+        return FoldedText(" ".join(words), None, text, _join_marked_words(words))
     folded, offsets = _fold_slowly(text)
-    return FoldedText(folded, offsets, text)
+    return _make_folded_text(folded, offsets, text)
+
+
+def _make_folded_text(text: str, offsets: tuple[int, ...] | None, source: str) -> FoldedText:
+    return FoldedText(
+        text, offsets, source, _join_marked_words(text.split()) if text.isascii() else text
+    )
+
+
+def _join_marked_words(words: Iterable[str]) -> str:
+    return " ".join([word for word in words if not word.isalpha()])
 
 
 def _is_plain(text: str) -> bool:
@@ -145,7 +149,7 @@ def reveal_leetspeak(folded: FoldedText) -> FoldedText | None:
     if not (_LEET_SIGN.search(words) and _LEET_WORD.search(words)):
         return None
     revealed = _LEET_WORD.sub(lambda word: word[0].translate(_LEET), folded.text)
-    return FoldedText(revealed, folded.offsets, folded.source)
+    return _make_folded_text(revealed, folded.offsets, folded.source)
 
 
 def join_spelled_words(folded: FoldedText) -> FoldedText | None:
@@ -162,19 +166,22 @@ def join_spelled_words(folded: FoldedText) -> FoldedText | None:
         for position in range(word.start() + 1, word.end(), 2)
     }
     kept = [position for position in range(len(folded.text)) if position not in removed]
-    return FoldedText(
+    return _make_folded_text(
         "".join(folded.text[position] for position in kept),
         tuple(offsets[position] for position in kept),
         folded.source,
     )
 
 
-def split_joined_words(folded: FoldedText) -> FoldedText | None:
-    """Separate words that signs join: `ignore-all.previous`. None if there are none."""
-    if not _JOINED_WORDS.search(folded.marked_words):
-        return None
+def has_joined_words(folded: FoldedText) -> bool:
+    """Check for words that signs join: `ignore-all.previous`."""
+    return _JOINED_WORDS.search(folded.marked_words) is not None
+
+
+def split_joined_words(folded: FoldedText) -> FoldedText:
+    """Separate words that signs join."""
     split = _JOINED_WORDS.sub(lambda words: _JOINT.sub(" ", words[0]), folded.text)
-    return FoldedText(split, folded.offsets, folded.source)
+    return _make_folded_text(split, folded.offsets, folded.source)
 
 
 def split_identifier(name: str) -> str:

@@ -58,7 +58,7 @@ _UNBROKEN: Final = re.compile(r"[A-Za-z0-9+/_-]{24}")  # part of each match of t
 _HEX: Final = re.compile(
     r"[0-9A-Fa-f](?<![0-9A-Fa-f]{2})[0-9A-Fa-f](?:[0-9A-Fa-f]{2}){15,1999}(?![0-9A-Fa-f])"
 )
-# The look-behind comes after the first character: a pattern that begins with one is searched slower.
+# A pattern that begins with a look-behind is searched slower.
 _BLANKS: Final = re.compile(r"\s(?<!\s\s)\s{29,}+(?=\S)")
 _MIN_BLANK_LINES: Final = 30
 _MIN_BLANKS: Final = 100

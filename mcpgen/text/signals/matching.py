@@ -50,9 +50,6 @@ class CueMatcher:
 
     def match(self, cues: Sequence[Cue], reach: int) -> Span | None:
         """Return the span of the first cue where the others are at most `reach` sentences away."""
-        # All words first: this rejects nearly every rule without a search.
-        if not all(map(self.may_contain, cues)):
-            return None
         by_cue: list[Mapping[int, Span]] = []
         for cue in cues:
             if not (found := self.find(cue)):
