@@ -29,6 +29,7 @@ _FIELDS = {
     "summary": "title",
     "title": "title",
 }
+_CONTAINERS = (dict, list)
 _PROSE = frozenset({"description", "summary", "title"})
 _INSTRUCTING = frozenset({"encoded-text", "hidden-markup"})
 _LOOKALIKES = "lookalike-letters"  # for names, `mixed-script` is reported instead
@@ -46,12 +47,20 @@ class TextFinding(Struct, frozen=True):
 
 def find_suspicious_texts(root: JsonObject) -> Iterator[TextFinding]:
     """Find hidden characters in strings and keys, and in prose all that hides text or steers."""
-    pending: list[tuple[JsonValue, Path, str]] = [(root, None, "")]
+    search = cache(find_text_signals)  # documents repeat their texts
+    # All texts first: walking and searching in turn evicts each other's data from the CPU's caches.
+    for text, field, is_prose, path in [*_select_texts(root)]:
+        if signals := search(text, field) if is_prose else find_hidden_characters(text, field):
+            yield from _report(signals, text, path)
+
+
+def _select_texts(root: JsonObject) -> Iterator[tuple[str, str, bool, Path]]:
+    """Yield the texts to search, with the field of a tool, whether it is prose, and their path."""
+    pending: list[tuple[JsonValue, Path]] = [(root, None)]
     seen: set[int] = set()
     keys: set[str | int] = set()  # most are those of other objects, too
-    search = cache(find_text_signals)  # documents repeat their texts
     while pending:
-        node, path, field = pending.pop()
+        node, path = pending.pop()
         if id(node) in seen:
             continue
         seen.add(id(node))
@@ -59,24 +68,26 @@ def find_suspicious_texts(root: JsonObject) -> Iterator[TextFinding]:
             if isinstance(value, str):
                 # Nothing can be hidden in text that is ASCII and printable.
                 if key in _PROSE:
-                    if signals := search(value, _FIELDS[key]):
-                        yield from _report(signals, value, (path, key))
+                    yield value, _FIELDS[key], True, (path, key)
                 elif not (value.isascii() and value.isprintable()):
-                    hidden = find_hidden_characters(value, _name_field(key, field))
-                    yield from _report(hidden, value, (path, key))
-            elif isinstance(value, dict | list):
-                pending.append((value, (path, key), _name_field(key, field)))
+                    yield value, _name_field((path, key)), False, (path, key)
+            elif isinstance(value, _CONTAINERS):
+                pending.append((value, (path, key)))
             if key in keys:
                 continue
             if isinstance(key, str) and not (key.isascii() and key.isprintable()):
-                yield from _report(find_hidden_characters(key, "property"), key, (path, key))
+                yield key, "property", False, (path, key)
             else:
                 keys.add(key)
 
 
-def _name_field(key: str | int, outer: str) -> str:
+def _name_field(path: Path) -> str:
     """Return which field of a tool a value is from; an item is from the field of its list."""
-    return _FIELDS.get(key, "description") if isinstance(key, str) else outer
+    while path is not None:
+        path, key = path
+        if isinstance(key, str):
+            return _FIELDS.get(key, "description")
+    return "description"
 
 
 def _report(signals: Iterable[TextSignal], text: str, path: Path) -> Iterator[TextFinding]:

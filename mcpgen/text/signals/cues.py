@@ -1,4 +1,4 @@
-"""Phrases that rules combine, from `cues.toml`."""
+"""Phrases that are parts of signals, from `cues.toml` and `weak_cues.toml`."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ class Cue:
 
     expression: str
     words: frozenset[str]  # each match contains one; empty: each match is not ASCII
+    other_words: frozenset[str]  # each match contains one of these, too, unless there are none
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -67,11 +68,13 @@ class WordIndex(Generic[T]):
         return [self._items[number] for number in sorted(numbers)]
 
 
-def parse_cue(table: Mapping[str, Any]) -> Cue:
+def _parse_cue(table: Mapping[str, Any]) -> Cue:
     """Parse a table of `cues.toml` or `weak_cues.toml`."""
     alternatives = "|".join(table["patterns"])
     expanded = _MACRO.sub(lambda macro: _MACROS[macro[0]], alternatives)
-    return Cue(expanded, frozenset(table["words"].split()))
+    return Cue(
+        expanded, frozenset(table["words"].split()), frozenset(table.get("other_words", "").split())
+    )
 
 
 def read_table(name: str) -> dict[str, Any]:
@@ -79,6 +82,18 @@ def read_table(name: str) -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name(name).read_text("utf-8"))
 
 
-CUES: Final[Mapping[str, Cue]] = {
-    name: parse_cue(table) for name, table in read_table("cues.toml").items()
-}
+def _parse_cues(tables: Mapping[str, Any]) -> Mapping[str, Cue]:
+    return {name: _parse_cue(table) for name, table in tables.items()}
+
+
+CUES: Final = _parse_cues(read_table("cues.toml"))
+_WEAK_CUES: Final = read_table("weak_cues.toml")
+HEAVY_CUES: Final = _parse_cues(_WEAK_CUES["heavy"])
+LIGHT_CUES: Final = _parse_cues(_WEAK_CUES["light"])
+CUE_WORDS: Final = frozenset(
+    word
+    for cues in (CUES, HEAVY_CUES, LIGHT_CUES)
+    for cue in cues.values()
+    for word in (*cue.words, *cue.other_words)
+)
+"""The words of all cues; other words of a text decide nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,9 +26,11 @@ _BLANK_LETTERS: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2
 _LEET: Final = str.maketrans("013457@$!|", "oieastasil")
 _LEET_SIGN: Final = re.compile(r"[013457@$!|]")
 _LEET_WORD: Final = re.compile(
-    r"(?=[\w@$!|]{0,30}[a-z])(?=[\w@$!|]{0,30}[013457@$!|])[\w@$!|]{3,30}"
+    r"(?=[^\W013457]{0,30}+[013457@$!|])(?=[\w@$!|]{0,30}[a-z])[\w@$!|]{3,30}"
 )
 _SPELLED_WORD: Final = re.compile(r"(?<![^\W_])[a-z](?:[ ._*-][a-z](?![^\W_])){3,}")
+# In every spelled word. The search for a pattern that begins with a set of characters is faster.
+_SPELLED_LETTERS: Final = re.compile(r"[ ._*-][a-z][ ._*-][a-z][ ._*-]")
 _JOINED_WORDS: Final = re.compile(r"\b[a-z]{2,20}(?:[._*+~-][a-z]{2,20}){2,20}\b")
 _JOINT: Final = re.compile(r"[._*+~-]")
 _CASE_CHANGE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-./\[\]:]+")
@@ -41,6 +43,7 @@ class FoldedText:
     text: str
     offsets: tuple[int, ...] | None  # None: computed on demand from `source`
     source: str
+    marked_words: str  # the parts between white space that are not only of ASCII letters
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
         """Return the offsets in the source of `text[start:end]`."""
@@ -53,11 +56,23 @@ def fold(text: str) -> FoldedText:
 
     Invisible characters are removed. In words of mixed scripts, lookalikes become Latin letters.
     """
-    if text.isascii() and "&" not in text and (text.isprintable() or _is_plain(text)):
+    has_entities = "&" in text and _ENTITY.search(text) is not None
+    if text.isascii() and not has_entities and (text.isprintable() or _is_plain(text)):
         # 30 times faster than character by character; the offsets are rarely needed.
-        return FoldedText(" ".join(text.lower().split()).replace("`", "'"), None, text)
+        words = text.lower().replace("`", "'").split()
+        return FoldedText(" ".join(words), None, text, _join_marked_words(words))
     folded, offsets = _fold_slowly(text)
-    return FoldedText(folded, offsets, text)
+    return _make_folded_text(folded, offsets, text)
+
+
+def _make_folded_text(text: str, offsets: tuple[int, ...] | None, source: str) -> FoldedText:
+    return FoldedText(
+        text, offsets, source, _join_marked_words(text.split()) if text.isascii() else text
+    )
+
+
+def _join_marked_words(words: Iterable[str]) -> str:
+    return " ".join([word for word in words if not word.isalpha()])
 
 
 def _is_plain(text: str) -> bool:
@@ -130,10 +145,11 @@ def _replace_lookalikes(word: re.Match[str]) -> str:
 
 def reveal_leetspeak(folded: FoldedText) -> FoldedText | None:
     """Replace digits and signs within words by letters: `1gn0re`. None if there are none."""
-    if not (_LEET_SIGN.search(folded.text) and _LEET_WORD.search(folded.text)):
+    words = folded.marked_words
+    if not (_LEET_SIGN.search(words) and _LEET_WORD.search(words)):
         return None
     revealed = _LEET_WORD.sub(lambda word: word[0].translate(_LEET), folded.text)
-    return FoldedText(revealed, folded.offsets, folded.source)
+    return _make_folded_text(revealed, folded.offsets, folded.source)
 
 
 def join_spelled_words(folded: FoldedText) -> FoldedText | None:
@@ -141,7 +157,7 @@ def join_spelled_words(folded: FoldedText) -> FoldedText | None:
 
     Words that are spelled one after the other become one word.
     """
-    if not _SPELLED_WORD.search(folded.text):
+    if not (_SPELLED_LETTERS.search(folded.text) and _SPELLED_WORD.search(folded.text)):
         return None
     offsets = folded.offsets if folded.offsets is not None else _fold_slowly(folded.source)[1]
     removed = {
@@ -150,19 +166,22 @@ def join_spelled_words(folded: FoldedText) -> FoldedText | None:
         for position in range(word.start() + 1, word.end(), 2)
     }
     kept = [position for position in range(len(folded.text)) if position not in removed]
-    return FoldedText(
+    return _make_folded_text(
         "".join(folded.text[position] for position in kept),
         tuple(offsets[position] for position in kept),
         folded.source,
     )
 
 
-def split_joined_words(folded: FoldedText) -> FoldedText | None:
-    """Separate words that signs join: `ignore-all.previous`. None if there are none."""
-    if not _JOINED_WORDS.search(folded.text):
-        return None
+def has_joined_words(folded: FoldedText) -> bool:
+    """Check for words that signs join: `ignore-all.previous`."""
+    return _JOINED_WORDS.search(folded.marked_words) is not None
+
+
+def split_joined_words(folded: FoldedText) -> FoldedText:
+    """Separate words that signs join."""
     split = _JOINED_WORDS.sub(lambda words: _JOINT.sub(" ", words[0]), folded.text)
-    return FoldedText(split, folded.offsets, folded.source)
+    return _make_folded_text(split, folded.offsets, folded.source)
 
 
 def split_identifier(name: str) -> str:

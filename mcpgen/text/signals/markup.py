@@ -32,6 +32,7 @@ _TOKEN: Final = re.compile(
     r"(?![`'\"])",
     re.IGNORECASE,
 )
+_TOKEN_START: Final = re.compile(r"<[|<]|\[[is]|--", re.IGNORECASE)
 _ROLE_TAG: Final = re.compile(
     r"<((?:system|assistant|ai|model)(?:[-_ ]\w{1,20})?|instructions?|secret|hidden|admin"
     r"|override)>"
@@ -53,8 +54,12 @@ _ROLE_LINE: Final = re.compile(
 )
 _PROSE: Final = re.compile(r"[A-Za-z']{2,20},? [A-Za-z']{1,20},? [A-Za-z']{1,20}")
 _BASE64: Final = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{24,4000}={0,2}(?![\w+/=-])")
-_HEX: Final = re.compile(r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}){16,2000}(?![0-9A-Fa-f])")
-_BLANKS: Final = re.compile(r"(?<!\s)\s{30,}+(?=\S)")
+_UNBROKEN: Final = re.compile(r"[A-Za-z0-9+/_-]{24}")  # part of each match of the other two
+_HEX: Final = re.compile(
+    r"[0-9A-Fa-f](?<![0-9A-Fa-f]{2})[0-9A-Fa-f](?:[0-9A-Fa-f]{2}){15,1999}(?![0-9A-Fa-f])"
+)
+# A pattern that begins with a look-behind is searched slower.
+_BLANKS: Final = re.compile(r"\s(?<!\s\s)\s{29,}+(?=\S)")
 _MIN_BLANK_LINES: Final = 30
 _MIN_BLANKS: Final = 100
 _MAX_LINE: Final = 2000
@@ -86,7 +91,7 @@ def _comments(text: str) -> Iterator[tuple[int, int, str]]:
 
 def find_role_markup(text: str, field: str) -> Iterator[TextSignal]:
     """Find imitations of the markup of system and assistant messages, with text in them."""
-    for token in _TOKEN.finditer(text):
+    for token in _TOKEN.finditer(text) if _TOKEN_START.search(text) else ():
         if field in SAMPLES and token[0].startswith(("[", "<<")):
             continue  # a prompt in the format of a model
         if _PROSE.match(text[token.end() : token.end() + 80].lstrip()):
@@ -102,10 +107,19 @@ def find_role_markup(text: str, field: str) -> Iterator[TextSignal]:
         for tag in _NOTE_TAG.finditer(text):
             if _PROSE.search(tag[2]) and len({*_NOTE_CUES.findall(tag[2].lower())}) >= 3:
                 yield TextSignal("role-markup", *tag.span(), "instructions in a tag")
-    if field not in SAMPLES and (line := _ROLE_LINE.search(text)) is not None:
+    if field in SAMPLES or not _may_name_role(text):
+        return
+    if (line := _ROLE_LINE.search(text)) is not None:
         yield TextSignal(
             "role-markup", *line.span(), "a line that starts a message of another role"
         )
+
+
+def _may_name_role(text: str) -> bool:
+    """Check for the roles of `_ROLE_LINE`, which is slow."""
+    lower = text.lower()
+    # Some other letters count as ASCII letters if the case is ignored.
+    return "system" in lower or "assistant" in lower or not text.isascii()
 
 
 def _is_placeholder(text: str, tag: re.Match[str]) -> bool:
@@ -117,6 +131,8 @@ def _is_placeholder(text: str, tag: re.Match[str]) -> bool:
 
 def find_encoded_text(text: str) -> Iterator[TextSignal]:
     """Find encoded texts that steer a model. Other encoded texts are samples."""
+    if not _UNBROKEN.search(text):
+        return
     for found in _BASE64.finditer(text):
         yield from _judge_decoded(found.span(), _decode_base64(found[0]))
     for found in _HEX.finditer(text):

@@ -7,32 +7,35 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from mcpgen.text.signals.cues import Cue
+from mcpgen.text.signals.cues import CUE_WORDS, Cue
+from mcpgen.text.signals.folding import FoldedText
 
 Span = tuple[int, int]
 
 _WORD: Final = re.compile(r"[a-z_0-9']+")
 _LETTERS: Final = re.compile(r"[a-z]+")
+_SIGNS: Final = ("@", "~")  # count as words
 _SENTENCE_END: Final = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)[.!?]['\")]?(?= |$)|\u3002")
 
 
 class CueMatcher:
     """A folded text, in which each cue is searched when it is first needed."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self.is_ascii = text.isascii()
-        words = frozenset(_WORD.findall(text))
-        mixed = " ".join(word for word in words if not word.isalpha())
-        self.words = words.union(_LETTERS.findall(mixed))
-        if "@" in text:
-            self.words |= {"@"}
+    def __init__(self, folded: FoldedText) -> None:
+        self._text = folded.text
+        self.is_ascii = folded.text.isascii()
+        self.words = _find_cue_words(folded)
         self._found: dict[Cue, Mapping[int, Span]] = {}
         self._ends: list[int] | None = None
 
     def may_contain(self, cue: Cue) -> bool:
-        """Check for one of the words of which every match of the cue contains one."""
-        return not cue.words.isdisjoint(self.words) if cue.words else not self.is_ascii
+        """Check for the words without which the cue has no match."""
+        if not cue.words:
+            return not self.is_ascii
+        return not (
+            cue.words.isdisjoint(self.words)
+            or (cue.other_words and cue.other_words.isdisjoint(self.words))
+        )
 
     def find(self, cue: Cue) -> Mapping[int, Span]:
         """Return the first span of a cue in each sentence, by the number of the sentence."""
@@ -47,10 +50,12 @@ class CueMatcher:
 
     def match(self, cues: Sequence[Cue], reach: int) -> Span | None:
         """Return the span of the first cue where the others are at most `reach` sentences away."""
-        # All words first: this rejects nearly every rule without a search.
-        if not all(map(self.may_contain, cues)):
-            return None
-        first, *others = map(self.find, cues)
+        by_cue: list[Mapping[int, Span]] = []
+        for cue in cues:
+            if not (found := self.find(cue)):
+                return None
+            by_cue.append(found)
+        first, *others = by_cue
         for sentence, span in first.items():
             near = range(sentence - reach, sentence + reach + 1)
             if all(any(number in found for number in near) for found in others):
@@ -61,3 +66,13 @@ class CueMatcher:
         if self._ends is None:
             self._ends = [end.start() for end in _SENTENCE_END.finditer(self._text)]
         return bisect_right(self._ends, position)
+
+
+def _find_cue_words(folded: FoldedText) -> frozenset[str]:
+    """Return the words of cues in a text, whole or between digits, `_` and `'`."""
+    words = folded.text.split()
+    if marked := folded.marked_words:
+        words += _WORD.findall(marked)
+        words += _LETTERS.findall(marked)
+        words += [sign for sign in _SIGNS if sign in marked]
+    return CUE_WORDS.intersection(words)

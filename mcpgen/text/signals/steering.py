@@ -10,6 +10,7 @@ from mcpgen.text.signals.cues import WordIndex
 from mcpgen.text.signals.folding import (
     FoldedText,
     fold,
+    has_joined_words,
     join_spelled_words,
     reveal_leetspeak,
     split_identifier,
@@ -22,9 +23,17 @@ from mcpgen.text.signals.weak_cues import find_weak_combination
 
 # Spelled words become one word, in which no pattern for sentences matches.
 _COMPACT: Final = re.compile(
-    r"(?:ignore|disregard|forget)(?:all|any|the|your|of|every){0,4}"
-    r"(?:previous|prior|above|earlier|system)(?:instructions?|prompts?|rules|directives?)"
-    r"|(?:donot|dont|never)(?:tell|mention\w{0,6})(?:the)?user"
+    "|".join(
+        [
+            verb + r"(?:all|any|the|your|of|every){0,4}(?:previous|prior|above|earlier|system)"
+            r"(?:instructions?|prompts?|rules|directives?)"
+            for verb in ("ignore", "disregard", "forget")
+        ]
+        + [
+            negation + r"(?:tell|mention\w{0,6})(?:the)?user"
+            for negation in ("donot", "dont", "never")
+        ]
+    )
 )
 _MAX_IDENTIFIER_CHARS: Final = 300
 _NO_IDENTIFIER: Final = re.compile(r"\s|://")
@@ -43,29 +52,46 @@ def find_steering_phrases(text: str, field: str) -> Sequence[TextSignal]:
     """
     is_identifier = len(text) <= _MAX_IDENTIFIER_CHARS and not _NO_IDENTIFIER.search(text)
     folded = fold(split_identifier(text) if is_identifier else text)
-    matcher = CueMatcher(folded.text)
+    matcher = CueMatcher(folded)
     signals = [*_match_rules(folded, matcher, field, RULE_INDEX)]
     if not signals:
         for weak in find_weak_combination(matcher, field):
             span = folded.original_span(weak.start, weak.end)
             signals.append(TextSignal(weak.kind, *span, weak.reason))
-    for reveal in (reveal_leetspeak, join_spelled_words, split_joined_words):
+    for reveal in (reveal_leetspeak, join_spelled_words):
         if (revealed := reveal(folded)) is not None:
-            signals += _match_rules(revealed, CueMatcher(revealed.text), field, STRONG_RULE_INDEX)
-            signals += _match_compact(revealed)
+            signals += _match_strong_rules(revealed, field)
+    # Words that were joined are cues of the text, and already in it in compact phrases.
+    if has_joined_words(folded) and (
+        _select_rules(matcher, field, STRONG_RULE_INDEX) or _COMPACT.search(folded.text)
+    ):
+        signals += _match_strong_rules(split_joined_words(folded), field)
     if is_identifier:
         return [TextSignal(signal.kind, 0, len(text), signal.reason) for signal in signals]
     return signals
 
 
+def _match_strong_rules(revealed: FoldedText, field: str) -> Iterator[TextSignal]:
+    yield from _match_rules(revealed, CueMatcher(revealed), field, STRONG_RULE_INDEX)
+    yield from _match_compact(revealed)
+
+
+def _select_rules(matcher: CueMatcher, field: str, rules: WordIndex[Rule]) -> list[Rule]:
+    """Return the rules of which the text has words of each cue."""
+    return [
+        rule
+        for rule in rules.select(matcher.words, is_ascii=matcher.is_ascii)
+        if rule.applies_to(field) and all(map(matcher.may_contain, rule.cues))
+    ]
+
+
 def _match_rules(
     folded: FoldedText, matcher: CueMatcher, field: str, rules: WordIndex[Rule]
 ) -> Iterator[TextSignal]:
-    for rule in rules.select(matcher.words, is_ascii=matcher.is_ascii):
-        if rule.applies_to(field):
-            span = matcher.match(rule.cues, rule.reach)
-            if span is not None and not _is_mention(folded.text, span):
-                yield TextSignal(rule.kind, *folded.original_span(*span), rule.reason)
+    for rule in _select_rules(matcher, field, rules):
+        span = matcher.match(rule.cues, rule.reach)
+        if span is not None and not _is_mention(folded.text, span):
+            yield TextSignal(rule.kind, *folded.original_span(*span), rule.reason)
 
 
 def _is_mention(text: str, span: Span) -> bool:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from typing import Final
 
-from mcpgen.text.signals.cues import Cue, WordIndex, parse_cue, read_table
+from mcpgen.text.signals.cues import HEAVY_CUES, LIGHT_CUES, Cue, WordIndex
 from mcpgen.text.signals.kinds import TextSignal
 from mcpgen.text.signals.matching import CueMatcher, Span
 from mcpgen.text.signals.rules import SAMPLES, TEMPLATES
 
 _THRESHOLD: Final = 5
-_TABLES: Final[Mapping[str, Any]] = read_table("weak_cues.toml")
-HEAVY_CUES: Final[Mapping[str, Cue]] = {
-    name: parse_cue(table) for name, table in _TABLES["heavy"].items()
-}
-LIGHT_CUES: Final[Mapping[str, Cue]] = {
-    name: parse_cue(table) for name, table in _TABLES["light"].items()
-}
 _HEAVY_INDEX: Final = WordIndex((cue.words, (name, cue)) for name, cue in HEAVY_CUES.items())
 _LIGHT_INDEX: Final = WordIndex((cue.words, (name, cue)) for name, cue in LIGHT_CUES.items())
 _USER_DATA: Final = "data of the user"  # a light cue; enough together with many other light ones
@@ -45,10 +38,19 @@ def find_weak_combination(matcher: CueMatcher, field: str) -> Iterator[TextSigna
     """
     if field in TEMPLATES or field in SAMPLES:
         return
-    heavy = _find_all(matcher, _HEAVY_INDEX)
-    if not heavy and not matcher.may_contain(LIGHT_CUES[_USER_DATA]):
+    possible = _HEAVY_INDEX.select(matcher.words, is_ascii=matcher.is_ascii)
+    if not possible and not matcher.may_contain(LIGHT_CUES[_USER_DATA]):
         return
-    light = _find_all(matcher, _LIGHT_INDEX)
+    possible_light = _LIGHT_INDEX.select(matcher.words, is_ascii=matcher.is_ascii)
+    # Most texts cannot reach the threshold, so that few cues are searched.
+    if _max_score(possible, possible_light) < _THRESHOLD:
+        return
+    heavy = _find_all(matcher, possible)
+    if _max_score(heavy, possible_light) < _THRESHOLD:
+        return
+    if not heavy and not matcher.find(LIGHT_CUES[_USER_DATA]):
+        return
+    light = _find_all(matcher, possible_light)
     starting = [*heavy.values(), light.get(_USER_DATA, {})]
     found_by_name = heavy | light
     for sentence in sorted({number for found in starting for number in found}):
@@ -60,11 +62,14 @@ def find_weak_combination(matcher: CueMatcher, field: str) -> Iterator[TextSigna
                 return
 
 
+def _max_score(heavy: Sized, light: Sized) -> int:
+    return 2 * len(heavy) + len(light) + 1
+
+
 def _find_all(
-    matcher: CueMatcher, cues: WordIndex[tuple[str, Cue]]
+    matcher: CueMatcher, cues: Iterable[tuple[str, Cue]]
 ) -> dict[str, Mapping[int, Span]]:
-    possible = cues.select(matcher.words, is_ascii=matcher.is_ascii)
-    return {name: found for name, cue in possible if (found := matcher.find(cue))}
+    return {name: found for name, cue in cues if (found := matcher.find(cue))}
 
 
 def _signal(names: list[str], founds: list[Mapping[int, Span]], near: set[int]) -> TextSignal:
