@@ -88,6 +88,7 @@ class Bundler:
         self._named: _Known = {}
         self._merged: _Known = {}
         self._roots: _Known = {}
+        self._leaves: dict[int, SchemaPart] = {}  # without parts, and so the same in all ways
         self._kept: list[JsonSchema] = []  # so that no other schema has the identity of a known one
 
     def bundle(self, schemas: Iterable[JsonSchema]) -> Bundle:
@@ -202,6 +203,9 @@ class Bundler:
         return found
 
     def _build(self, schema: JsonSchema, way: _Way) -> SchemaPart:
+        leaf = self._leaves.get(id(schema))
+        if leaf is not None:
+            return leaf
         if not isinstance(schema, dict) or not (name := find_reference(schema)):
             return self._build_anonymous(schema, way)
         if schema.keys() <= ABOUT:
@@ -230,7 +234,12 @@ class Bundler:
     def _build_anonymous(self, schema: JsonSchema, way: _Way) -> SchemaPart:
         is_merged = isinstance(schema, dict) and ("allOf" in schema or "$ref" in schema)
         if not is_merged:
-            return self._build_level(self._shapes.of(schema), way)
+            shape = self._shapes.of(schema)
+            built = self._build_level(shape, way)
+            if not shape.can_nest:
+                self._leaves[id(schema)] = built
+                self._kept.append(schema)
+            return built
         found = _find_known(self._merged, id(schema), way)
         if found is None:
             found = self._build_level(self._shapes.of(schema), way)

@@ -257,6 +257,8 @@ def _describe(schema: JsonSchema) -> str:
 
 
 def _build_union(members: list[Typed]) -> Typed:
+    if len(members) == 1:
+        return _ANYTHING if members[0].source == "object" else members[0]
     distinct = list({member.source: member for member in members}.values())
     distinct.sort(key=lambda member: member.source == "None")
     if not distinct or len(distinct) > _MAX_MEMBERS or any(m.source == "object" for m in distinct):
