@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
@@ -12,7 +12,12 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from mcpgen.jsonschema.references import KEYWORDS_WITH_DATA, find_reference, iterate_parts
+from mcpgen.jsonschema.references import (
+    KEYWORDS_WITH_DATA,
+    find_edges,
+    find_reference,
+    iterate_parts,
+)
 from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.jsonschema.types import MAPS_OF_SCHEMAS, JsonObject, JsonSchema, JsonValue
 from mcpgen.jsonschema.values import find_json_type
@@ -298,6 +303,11 @@ class Shapes:
         self._named: dict[str, Shape] = {}
         # By identity of a schema, which is stored as well, so that no other takes its place.
         self._known: dict[int, tuple[JsonObject, Shape]] = {}
+
+    @cached_property
+    def edges(self) -> Mapping[str, Collection[str]]:
+        """The names of the schemas to which each named schema refers directly."""
+        return find_edges(self.schemas)
 
     def of(self, schema: JsonSchema) -> Shape:
         """Return the shape of `schema`, which may be a reference."""

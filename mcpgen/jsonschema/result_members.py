@@ -8,6 +8,7 @@ from mcpgen.jsonschema.types import JsonObject, JsonSchema
 
 _MAX_PATHS = 1_000  # that are compared to suggest one
 _MAX_DEPTH = 20  # of choices inside choices
+_HOLDERS = frozenset({"$ref", "anyOf", "items", "properties"})
 
 Names = tuple[str, ...]
 
@@ -56,7 +57,8 @@ class ResultMembers:
                     count += 1
                     if count >= _MAX_PATHS:
                         return
-                    deeper.append(((*names, name), inner))
+                    if any(map(_has_members, inner)):
+                        deeper.append(((*names, name), inner))
             level = deeper
 
     def _find(self, path: str, nodes: Sequence[JsonSchema]) -> Names | None:
@@ -111,6 +113,11 @@ class ResultMembers:
         if is_open and not others:
             others.append(True)
         return members, others or None
+
+
+def _has_members(schema: JsonSchema) -> bool:
+    """Return whether values may have described members."""
+    return isinstance(schema, dict) and not _HOLDERS.isdisjoint(schema)
 
 
 def nest_names(paths: Iterable[Names]) -> JsonObject:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from mcpgen.ir.api import Operation
 from mcpgen.jsonschema.direction import Shape, Shapes
-from mcpgen.jsonschema.references import PREFIX, find_reference, iterate_reachable
+from mcpgen.jsonschema.references import PREFIX, find_reference, find_referred_names
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.schemas.input_profile import InputProfile
 from mcpgen.plan.schemas.output_profile import OutputProfile
@@ -276,13 +276,17 @@ def _build_pointer(name: str) -> SchemaPart:
 
 
 def collect_needed_schemas(
-    operations: Iterable[Operation], schemas: Mapping[str, JsonSchema]
+    operations: Iterable[Operation], shapes: Shapes
 ) -> dict[str, JsonSchema]:
     """Return the definitions to which operations refer, directly or indirectly, by name."""
+    schemas, found = shapes.schemas, set[str]()
     values = [schema for operation in operations for schema in _iterate_schemas(operation)]
-    reachable = iterate_reachable(values, schemas)
-    names = {find_reference(value) for value in reachable if "$ref" in value}
-    return {name: schemas[name] for name in sorted(names & schemas.keys())}
+    waiting = find_referred_names(values) & schemas.keys()
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        waiting |= (shapes.edges[name] & schemas.keys()) - found
+    return {name: schemas[name] for name in sorted(found)}
 
 
 def _iterate_schemas(operation: Operation) -> Iterable[JsonSchema | None]:

@@ -80,7 +80,7 @@ class InputProfile:
         """Return one level, with children from `build`."""
         keywords = shape.keywords
         sentences = [self.description(keywords)]
-        is_exact = shape.is_exact and not (_ONLY_CHECKED & keywords.keys())
+        is_exact = shape.is_exact and _ONLY_CHECKED.isdisjoint(keywords)
         if not is_exact:
             sentences += self._describe_rules(keywords)
         types = list(shape.types)

@@ -139,7 +139,7 @@ class ToolSchemas:
         self.requests = Shapes(schemas, "request")
         self.responses = Shapes(schemas, "response")
         self._exact = ValidationSchemas(self.requests.direction, offered)
-        recursive = find_recursive_names(schemas)
+        recursive = find_recursive_names(self.requests.edges)
         profiles = (InputProfile(keeps_null=it, offered=offered) for it in (False, True))
         self._inputs, self._patches = (
             Bundler(self.requests, profile, INPUT_LIMITS, recursive, repeats=True)

@@ -107,19 +107,19 @@ class Types:
         name = find_reference(schema)
         if name and isinstance(schema, dict) and schema.keys() <= ABOUT:
             return self._build_named(name, direction, depth)
-        shape = self._shapes[direction].of(schema)
         home = self._homes.get(id(schema))
-        if home is None:
-            return self._build_from_shape(shape, direction, hint, "", depth)
         key = (id(schema), direction)
-        if key not in self._inline:
+        if home is not None and key in self._inline:
+            return self._inline[key]
+        shape, owner = self._shapes[direction].of(schema), ""
+        if home is not None and shape.can_nest:  # else it has no name
             component, suffix = home
             stem, owner = self._choose_class_name(component, direction)
-            hint = f"{to_class_name(stem)}{suffix}"
-            self._inline[key] = self._build_from_shape(
-                shape, direction, hint, f"{owner}/{suffix}", depth
-            )
-        return self._inline[key]
+            hint, owner = f"{to_class_name(stem)}{suffix}", f"{owner}/{suffix}"
+        built = self._build_from_shape(shape, direction, hint, owner, depth)
+        if home is not None:
+            self._inline[key] = built
+        return built
 
     def _choose_class_name(self, name: str, direction: DirectionName) -> tuple[str, str]:
         """Return the name of a named schema's class, and the owner of that name."""
@@ -139,8 +139,10 @@ class Types:
         return found
 
     def _is_class(self, shape: Shape) -> bool:
+        if not self._models or "properties" not in shape.keywords:
+            return False
         is_object = set(shape.types) - {"null"} == {"object"}
-        return self._models and is_object and bool(_list_members(shape.keywords))
+        return is_object and bool(_list_members(shape.keywords))
 
     def _build_from_shape(
         self, shape: Shape, direction: DirectionName, hint: str, owner: str, depth: int
@@ -312,14 +314,18 @@ def _is_readable(value: JsonValue) -> bool:
 
 def _find_differing_names(requests: Shapes) -> frozenset[str]:
     """Return the definitions that differ between requests and responses, directly or not."""
-    differing: set[str] = set()
+    differing = {
+        name
+        for name, schema in requests.schemas.items()
+        if any(
+            part.get("readOnly") is True or part.get("writeOnly") is True
+            for part in iterate_subschemas(schema)
+        )
+    }
     users: dict[str, set[str]] = {}
-    for name, schema in requests.schemas.items():
-        for part in iterate_subschemas(schema):
-            if part.get("readOnly") is True or part.get("writeOnly") is True:
-                differing.add(name)
-            if target := find_reference(part):
-                users.setdefault(target, set()).add(name)
+    for name, targets in requests.edges.items():
+        for target in targets:
+            users.setdefault(target, set()).add(name)
     waiting = sorted(differing)
     while waiting:
         for user in sorted(users.get(waiting.pop(), ())):
