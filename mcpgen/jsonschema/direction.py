@@ -49,6 +49,11 @@ class Direction:
             return self._whole
         return Schemas(_ConvertedOnDemand(self, self._whole.named), self._whole.bounds)
 
+    @property
+    def may_hide(self) -> bool:
+        """Whether this direction may hide properties of the named schemas."""
+        return self.schemas is not self._whole
+
     def is_hidden(self, schema: JsonSchema) -> bool:
         """Whether a property with this schema does not exist in this direction."""
         if isinstance(schema, bool):
@@ -71,7 +76,7 @@ class Direction:
     @cached_property
     def _hiding_references(self) -> frozenset[bytes]:
         """The references to definitions that are hidden or declare a hidden property, as JSON."""
-        if self.schemas is self._whole:
+        if not self.may_hide:
             return frozenset()
         references = [{"$ref": f"#/$defs{json_pointer((name,))}"} for name in self._whole.named]
         hiding = [it["$ref"] for it in references if self.is_hidden(it) or self.find_hidden(it)]

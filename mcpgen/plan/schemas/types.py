@@ -67,7 +67,8 @@ class Types:
         self._names = ClassNames()
         self._named: dict[tuple[str, DirectionName], Typed] = {}
         self._pending: list[tuple[Identifier, Shape, DirectionName]] = []  # without properties yet
-        self._differing = _find_differing_names(requests) if models else frozenset()
+        may_differ = models and (requests.direction.may_hide or responses.direction.may_hide)
+        self._differing = _find_differing_names(requests) if may_differ else frozenset()
         self._homes = _find_homes(requests.schemas) if models else {}
         self._inline: dict[tuple[int, DirectionName], Typed] = {}  # types of schemas with a home
         if models:
