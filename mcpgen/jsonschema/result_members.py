@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
@@ -42,6 +43,14 @@ class ResultMembers:
         deeper = [known for known in paths if known.endswith(f".{path}")]
         close = deeper or difflib.get_close_matches(path[:200], paths, n=1)
         return close[0] if close else ""
+
+    def list_first_paths(self, most: int) -> tuple[str, ...]:
+        """Return the first `most` described paths, and the first nested one if it comes later."""
+        paths = self.iterate_paths()
+        first = list(itertools.islice(paths, most))
+        if not any("." in path for path in first):
+            first += itertools.islice((path for path in paths if "." in path), 1)
+        return tuple(first)
 
     def iterate_paths(self) -> Iterator[str]:
         """Yield the described paths, shallow ones first; recursion is entered once."""
