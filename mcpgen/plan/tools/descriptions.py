@@ -74,7 +74,7 @@ def _states_scopes(sentence: str) -> bool:
 
 
 def _remove_sentences(text: str, removed: frozenset[str]) -> str:
-    if not removed:
+    if not any(sentence.partition("`")[0] in text for sentence in removed):
         return text
     lines = (
         " ".join(
