@@ -99,7 +99,7 @@ def iterate_parts(schema: JsonSchema, named: Mapping[str, JsonSchema]) -> Iterat
             continue
         yield part
         waiting += reversed(part.get("allOf", ()))
-        name = find_reference(part)
+        name = find_reference(part) if "$ref" in part else ""
         if name and name not in followed:
             followed.add(name)
             waiting.append(named.get(name, True))

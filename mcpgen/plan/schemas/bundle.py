@@ -206,7 +206,7 @@ class Bundler:
         leaf = self._leaves.get(id(schema))
         if leaf is not None:
             return leaf
-        if not isinstance(schema, dict) or not (name := find_reference(schema)):
+        if not (isinstance(schema, dict) and "$ref" in schema and (name := find_reference(schema))):
             return self._build_anonymous(schema, way)
         if schema.keys() <= ABOUT:
             built = self._build_reference(name, way)
