@@ -38,7 +38,7 @@ def snapshot_entry(listed: JsonObject) -> JsonObject:
 
 def estimate_tokens(listed: JsonObject) -> int:
     """Return a quarter of the bytes of a listed tool's JSON, rounded up."""
-    return math.ceil(len(_encode(listed)) / BYTES_PER_TOKEN)
+    return math.ceil(len(msgspec.json.encode(listed)) / BYTES_PER_TOKEN)
 
 
 def derive_hints(method: str) -> dict[str, bool]:

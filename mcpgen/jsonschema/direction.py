@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
@@ -12,7 +12,12 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from mcpgen.jsonschema.references import KEYWORDS_WITH_DATA, find_reference, iterate_parts
+from mcpgen.jsonschema.references import (
+    KEYWORDS_WITH_DATA,
+    find_edges,
+    find_reference,
+    iterate_parts,
+)
 from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.jsonschema.types import MAPS_OF_SCHEMAS, JsonObject, JsonSchema, JsonValue
 from mcpgen.jsonschema.values import find_json_type
@@ -44,6 +49,11 @@ class Direction:
             return self._whole
         return Schemas(_ConvertedOnDemand(self, self._whole.named), self._whole.bounds)
 
+    @property
+    def may_hide(self) -> bool:
+        """Whether this direction may hide properties of the named schemas."""
+        return self.schemas is not self._whole
+
     def is_hidden(self, schema: JsonSchema) -> bool:
         """Whether a property with this schema does not exist in this direction."""
         if isinstance(schema, bool):
@@ -66,7 +76,7 @@ class Direction:
     @cached_property
     def _hiding_references(self) -> frozenset[bytes]:
         """The references to definitions that are hidden or declare a hidden property, as JSON."""
-        if self.schemas is self._whole:
+        if not self.may_hide:
             return frozenset()
         references = [{"$ref": f"#/$defs{json_pointer((name,))}"} for name in self._whole.named]
         hiding = [it["$ref"] for it in references if self.is_hidden(it) or self.find_hidden(it)]
@@ -250,7 +260,7 @@ _ASSERTIONS = frozenset(
 _ANNOTATIONS = frozenset(
     {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "xml"}
 )
-_CHANGED = frozenset({"allOf", "const", "properties"})
+_CHANGED = frozenset({"$ref", "allOf", "const", "properties"})
 _CHOICES = ("anyOf", "oneOf")
 _NESTING = frozenset({"properties", "items", "additionalProperties", "anyOf", "oneOf"})
 _DEEP = _NESTING | {"$ref", "allOf"}
@@ -287,15 +297,36 @@ class Shape(Struct, frozen=True):
 
 
 class Shapes:
-    """The shapes of an API's schemas, without the properties that are hidden in one direction."""
+    """The shapes of an API's schemas, without the properties that are hidden in one direction.
+
+    Schemas must not change, since their shapes are stored.
+    """
 
     def __init__(self, schemas: Mapping[str, JsonSchema], direction: DirectionName) -> None:
         self.schemas = schemas
         self.direction = Direction(Schemas(schemas), direction)
         self._named: dict[str, Shape] = {}
+        # By identity of a schema, which is stored as well, so that no other takes its place.
+        self._known: dict[int, tuple[JsonObject, Shape]] = {}
+
+    @cached_property
+    def edges(self) -> Mapping[str, Collection[str]]:
+        """The names of the schemas to which each named schema refers directly."""
+        return find_edges(self.schemas)
 
     def of(self, schema: JsonSchema) -> Shape:
         """Return the shape of `schema`, which may be a reference."""
+        if not isinstance(schema, dict) or (len(schema) == 1 and "$ref" in schema):
+            return self._build(schema)
+        if _CHANGED.isdisjoint(schema):  # as nearly all are
+            return Shape(schema, is_exact=True)
+        found = self._known.get(id(schema))
+        if found is None:
+            found = self._known[id(schema)] = (schema, self._build(schema))
+        return found[1]
+
+    def _build(self, schema: JsonSchema) -> Shape:
+        """Return the shape of a schema; inside a circle, one that lacks what the circle adds."""
         if not isinstance(schema, dict):
             return Shape({} if schema else {"not": {}}, is_exact=True)
         name = find_reference(schema) if "$ref" in schema else ""
@@ -310,7 +341,7 @@ class Shapes:
         found = self._named.get(name)
         if found is None:
             self._named[name] = Shape({}, is_exact=False)  # of a schema that only refers to itself
-            found = self._named[name] = self.of(self.schemas.get(name, {}))
+            found = self._named[name] = self._build(self.schemas.get(name, {}))
         return found
 
     def _of_object(self, schema: JsonObject) -> Shape:
@@ -331,9 +362,9 @@ class Shapes:
         members = schema.get("allOf")
         if not members:
             return _drop_requirements(Shape(own, is_exact=True), hidden)
-        merged = self.of(members[0])
+        merged = self._build(members[0])
         for member in members[1:]:
-            merged = _merge(merged, self.of(member))
+            merged = _merge(merged, self._build(member))
         if own:
             merged = _merge(merged, Shape(own, is_exact=True))
         return _drop_requirements(merged, hidden)

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from mcpgen.jsonschema.references import find_recursive_names
+from mcpgen.jsonschema.references import find_edges, find_recursive_names
 from mcpgen.jsonschema.types import (
     MAPS_OF_SCHEMAS,
     ONE_SCHEMA,
@@ -102,7 +102,7 @@ def iterate_features(schema: JsonValue) -> Iterator[Feature]:
             yield Feature("root-choice", f"`{keyword}` at the root", (keyword,))
     definitions = schema.get("$defs") or schema.get("definitions")
     named = definitions if isinstance(definitions, dict) else {}
-    for name in sorted(find_recursive_names(named)):
+    for name in sorted(find_recursive_names(find_edges(named))):
         yield Feature("recursion", f"recursion through `{name}`", ("$defs", name))
     for node in iterate_schemas(schema):
         if isinstance(node.schema, dict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from mcpgen.jsonschema.types import MAPS_OF_SCHEMAS, JsonObject, JsonSchema, JsonValue
@@ -99,7 +99,7 @@ def iterate_parts(schema: JsonSchema, named: Mapping[str, JsonSchema]) -> Iterat
             continue
         yield part
         waiting += reversed(part.get("allOf", ()))
-        name = find_reference(part)
+        name = find_reference(part) if "$ref" in part else ""
         if name and name not in followed:
             followed.add(name)
             waiting.append(named.get(name, True))
@@ -109,6 +109,11 @@ def find_referred_names(schema: JsonValue) -> set[str]:
     """Return the names of the definitions to which a schema refers directly."""
     nodes = (node for node in iterate_subschemas(schema) if "$ref" in node)
     return set(map(find_reference, nodes)) - {""}
+
+
+def find_edges(named: Mapping[str, JsonSchema]) -> dict[str, set[str]]:
+    """Return the names to which each definition refers directly."""
+    return {name: find_referred_names(schema) for name, schema in named.items()}
 
 
 def find_components(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
@@ -151,9 +156,11 @@ def find_components(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
     return components
 
 
-def find_recursive_names(named: Mapping[str, JsonSchema]) -> frozenset[str]:
-    """Return the names of definitions that refer to themselves, directly or through others."""
-    edges = {name: find_referred_names(schema) for name, schema in named.items()}
+def find_recursive_names(edges: Mapping[str, Collection[str]]) -> frozenset[str]:
+    """Return the names of definitions that refer to themselves, directly or through others.
+
+    `edges` has the names to which each definition refers directly.
+    """
     return frozenset(
         name
         for component in find_components(edges)

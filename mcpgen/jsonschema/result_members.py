@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 
 _MAX_PATHS = 1_000  # that are compared to suggest one
 _MAX_DEPTH = 20  # of choices inside choices
+_HOLDERS = frozenset({"$ref", "anyOf", "items", "properties"})
 
 Names = tuple[str, ...]
 
@@ -42,6 +44,14 @@ class ResultMembers:
         close = deeper or difflib.get_close_matches(path[:200], paths, n=1)
         return close[0] if close else ""
 
+    def list_first_paths(self, most: int) -> tuple[str, ...]:
+        """Return the first `most` described paths, and the first nested one if it comes later."""
+        paths = self.iterate_paths()
+        first = list(itertools.islice(paths, most))
+        if not any("." in path for path in first):
+            first += itertools.islice((path for path in paths if "." in path), 1)
+        return tuple(first)
+
     def iterate_paths(self) -> Iterator[str]:
         """Yield the described paths, shallow ones first; recursion is entered once."""
         level: list[tuple[Names, list[JsonSchema]]] = [((), self._roots)]
@@ -56,7 +66,8 @@ class ResultMembers:
                     count += 1
                     if count >= _MAX_PATHS:
                         return
-                    deeper.append(((*names, name), inner))
+                    if any(map(_has_members, inner)):
+                        deeper.append(((*names, name), inner))
             level = deeper
 
     def _find(self, path: str, nodes: Sequence[JsonSchema]) -> Names | None:
@@ -111,6 +122,11 @@ class ResultMembers:
         if is_open and not others:
             others.append(True)
         return members, others or None
+
+
+def _has_members(schema: JsonSchema) -> bool:
+    """Return whether values may have described members."""
+    return isinstance(schema, dict) and not _HOLDERS.isdisjoint(schema)
 
 
 def nest_names(paths: Iterable[Names]) -> JsonObject:

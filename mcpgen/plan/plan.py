@@ -155,7 +155,9 @@ class _Planning:
             description=shorten_at_sentence(plain_line(api.description), _MAX_DESCRIPTION),
             instructions=server.instructions,
             api=replace(
-                api, operations=served, schemas=collect_needed_schemas(served, api.schemas)
+                api,
+                operations=served,
+                schemas=collect_needed_schemas(served, self.schemas.requests),
             ),
             base_servers=api.servers,
             environment=(

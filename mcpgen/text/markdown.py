@@ -71,7 +71,7 @@ _REFERENCES: Final = (
         re.IGNORECASE | re.MULTILINE,
     ),
     # "…, for more information, see [A]." as the end of a sentence, "(see [A])" within one
-    re.compile(rf"()[;,]\s*{_MORE},?\s+{_LOOK}\s+(?:the\s+)?{_TARGETS}", re.IGNORECASE),
+    re.compile(rf"[;,]()\s*{_MORE},?\s+{_LOOK}\s+(?:the\s+)?{_TARGETS}", re.IGNORECASE),
     re.compile(rf"()\s*\(\s*{_LOOK}\s+(?:the\s+)?{_TARGETS}[^()]{{0,40}}\)", re.IGNORECASE),
 )
 _LOOKING: Final = ("see", "refer", "read", "visit", "consult", "check", "more", "documentation")
@@ -122,4 +122,6 @@ def _remove_links(text: str) -> str:
     if any(word in lowered for word in _LOOKING):
         for reference in _REFERENCES:
             text = reference.sub(r"\1", text)
+            if "](" not in text:
+                return text
     return _LINK.sub(r"\1", text)

@@ -15,13 +15,16 @@ from mcpgen.text.markdown import remove_markup
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SPACES: Final = re.compile("  +")
+_MARKED: Final = re.compile(r"`|<|&|>|\]\(|\||#|\*\*|__")
+"""The beginnings of all markup within a line; a line without them is plain."""
 SENTENCE_END: Final = re.compile(r"[.!?。](?=\s|$)")
 
 _CONTROLS_AS_SPACES: Final = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
 _INVISIBLE: Final = frozenset({"Cf", "Cs", "Co", "Cn"})  # format, surrogate, private, unassigned
 _INVISIBLE_OR_CONTROL: Final = _INVISIBLE | {"Cc"}
 _PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\n")
-_PHRASE_END: Final = re.compile(r"(?<=[^.\s][.!?])\s+(?=[^a-z\s])")
+# The mark before the look-behind, so that the search skips to it.
+_PHRASE_END: Final = re.compile(r"[.!?](?<=[^.\s][.!?])(?=\s+[^a-z\s])")
 _CLAUSE_END: Final = re.compile(
     r" (?=\()| [-\u2013\u2014] |; |, (?=(?:but|including|so|such|unless|when|where|which|who)\b)"
 )
@@ -35,8 +38,8 @@ def plain_text(text: str) -> str:
     Paragraphs become lines. A code span keeps its backticks, and code its content. Sentences that
     only refer to the page behind a link are removed.
     """
-    if not text:
-        return ""
+    if text.isprintable() and "  " not in text and not _MARKED.search(text):  # as most are
+        return text.strip()
     text = remove_markup(text, _remove_invisible)
     text = _SPACES.sub(" ", text.replace("\t", " ").replace("\u00a0", " "))
     lines = map(str.strip, text.splitlines())
@@ -68,6 +71,8 @@ def plain_line(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Collapse whitespace to single spaces and remove invisible characters; keep markup."""
+    if text.isprintable():  # as most lines are
+        return " ".join(text.split())
     visible = text.translate(_CONTROLS_AS_SPACES)
     if not visible.isascii():
         visible = "".join(ch for ch in visible if unicodedata.category(ch) not in _INVISIBLE)
@@ -112,8 +117,8 @@ def first_phrase(text: str) -> str:
     parts = (one_line(part) for part in _PARAGRAPH_END.split(text, maxsplit=8))
     paragraph = next((part for part in parts if part), "")
     for end in _PHRASE_END.finditer(paragraph):
-        if not _ABBREVIATION.search(paragraph[: end.start()]):
-            paragraph = paragraph[: end.start()]
+        if not _ABBREVIATION.search(paragraph[: end.end()]):
+            paragraph = paragraph[: end.end()]
             break
     return paragraph.rstrip(" .:")
 

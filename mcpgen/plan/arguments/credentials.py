@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, count
 from urllib.parse import urlsplit
 
@@ -190,13 +191,15 @@ class _Finding:
 
     def members(self) -> Iterator[HiddenCredential]:
         """Find credentials that nearly all bodies have as a member."""
-        with_body = [tool for tool in self._others if self._iterate_properties(tool)]
+        bodies = [(tool, body) for tool in self.tools if (body := self._list_properties(tool))]
+        with_body = [tool for tool, _ in bodies if tool.name not in self._logins]
         uses: dict[str, list[_Use]] = {}
-        for tool in filter(self._iterate_properties, self.tools):
+        for tool, properties in bodies:
             stated = tool.stated.entry.parameters
-            for use in self._uses_of_members(tool):
-                if use.argument not in stated and _may_be_credential(use.name):
-                    uses.setdefault(use.name, []).append(use)
+            for name in properties:
+                if _may_be_credential(name) and f"body.{name}" not in stated:
+                    use = self._use_of_member(tool, name, properties[name])
+                    uses.setdefault(name, []).append(use)
         for name, found in sorted(uses.items()):
             number = sum(use.tool.name not in self._logins for use in found)
             is_shared = number >= max(_FEWEST, _NEARLY_ALL * len(with_body))
@@ -207,27 +210,26 @@ class _Finding:
                 subject, parameters = f"the member `{name}` of the body", self._build_entries(found)
                 yield _find_argument(subject, found, is_certain, parameters=parameters)
 
-    def _iterate_properties(self, tool: ToolPlan) -> Mapping[str, JsonSchema]:
+    def _list_properties(self, tool: ToolPlan) -> Mapping[str, JsonSchema]:
         for argument in tool.arguments:
             if argument.location == "body":
                 properties = self._shapes.of(argument.schema).keywords.get("properties", {})
                 return {name: it for name, it in properties.items() if it is not False}
         return {}
 
-    def _uses_of_members(self, tool: ToolPlan) -> Iterator[_Use]:
+    def _use_of_member(self, tool: ToolPlan, name: str, schema: JsonSchema) -> _Use:
         body = next(item for item in tool.arguments if item.location == "body")
         required = self._shapes.of(body.schema).keywords.get("required", ())
-        for name, schema in self._iterate_properties(tool).items():
-            keywords = self._shapes.of(schema).keywords
-            yield _Use(
-                tool,
-                f"body.{name}",
-                name,
-                is_required=name in required,
-                description=keywords.get("description") or "",
-                is_password=keywords.get("format") == "password",
-                at=tool.operation.at,
-            )
+        keywords = self._shapes.of(schema).keywords
+        return _Use(
+            tool,
+            f"body.{name}",
+            name,
+            is_required=name in required,
+            description=keywords.get("description") or "",
+            is_password=keywords.get("format") == "password",
+            at=tool.operation.at,
+        )
 
     def _build_entries(self, found: Sequence[_Use]) -> dict[str, dict[str, JsonObject]]:
         """Return the manifest entries that read an argument from the environment, by operation.
@@ -285,6 +287,7 @@ class _Finding:
         return len(described) >= most
 
 
+@lru_cache(maxsize=4096)  # many operations have arguments of the same names
 def _may_be_credential(name: str) -> bool:
     return is_explicit(name) or is_generic(name)
 

@@ -69,8 +69,9 @@ class DeclaredDefaults:
             return UNSET
         subject = f"{parameter.location} parameter `{parameter.name}`"
         value = self._find_valid(parameter.schema, subject, parameter.at)
-        can_travel = value is not None and value != "" and travels(parameter, value)
-        return value if value is not UNSET and can_travel else UNSET
+        if value is UNSET or value is None or value == "":
+            return UNSET
+        return value if travels(parameter, value) else UNSET
 
     def _find_common_defaults(self, operation: Operation) -> Mapping[str, JsonValue]:
         """Return the defaults of required body members that all media types share, by wire name."""

@@ -87,8 +87,11 @@ def rank_media_types(content: Iterable[MediaType]) -> list[MediaType]:
 
     `application/json` comes before a range that includes it, and a form with files after multipart.
     """
+    found = list(content)
+    if len(found) < 2:
+        return found
     return sorted(
-        content,
+        found,
         key=lambda item: (
             Kind.MULTIPART + 0.5 if _is_form_with_files(item) else classify_body(item),
             "*" in item.media_type,

@@ -137,6 +137,8 @@ def _repeats_request(words: Words, operation: Operation) -> bool:
     roots = len(segments) - len(_strip_root(segments))
     if any(map(_is_version, words)):
         candidates.append(words)
+    if not candidates:
+        return False
     for start in {0, roots}:
         rest = segments[start:]
         states_ids = any(

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from mcpgen.ir.api import Operation
 from mcpgen.jsonschema.direction import Shape, Shapes
-from mcpgen.jsonschema.references import PREFIX, find_reference, iterate_reachable
+from mcpgen.jsonschema.references import PREFIX, find_reference, find_referred_names
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.schemas.input_profile import InputProfile
 from mcpgen.plan.schemas.output_profile import OutputProfile
@@ -88,6 +88,7 @@ class Bundler:
         self._named: _Known = {}
         self._merged: _Known = {}
         self._roots: _Known = {}
+        self._leaves: dict[int, SchemaPart] = {}  # without parts, and so the same in all ways
         self._kept: list[JsonSchema] = []  # so that no other schema has the identity of a known one
 
     def bundle(self, schemas: Iterable[JsonSchema]) -> Bundle:
@@ -202,7 +203,10 @@ class Bundler:
         return found
 
     def _build(self, schema: JsonSchema, way: _Way) -> SchemaPart:
-        if not isinstance(schema, dict) or not (name := find_reference(schema)):
+        leaf = self._leaves.get(id(schema))
+        if leaf is not None:
+            return leaf
+        if not (isinstance(schema, dict) and "$ref" in schema and (name := find_reference(schema))):
             return self._build_anonymous(schema, way)
         if schema.keys() <= ABOUT:
             built = self._build_reference(name, way)
@@ -230,7 +234,12 @@ class Bundler:
     def _build_anonymous(self, schema: JsonSchema, way: _Way) -> SchemaPart:
         is_merged = isinstance(schema, dict) and ("allOf" in schema or "$ref" in schema)
         if not is_merged:
-            return self._build_level(self._shapes.of(schema), way)
+            shape = self._shapes.of(schema)
+            built = self._build_level(shape, way)
+            if not shape.can_nest:
+                self._leaves[id(schema)] = built
+                self._kept.append(schema)
+            return built
         found = _find_known(self._merged, id(schema), way)
         if found is None:
             found = self._build_level(self._shapes.of(schema), way)
@@ -267,13 +276,17 @@ def _build_pointer(name: str) -> SchemaPart:
 
 
 def collect_needed_schemas(
-    operations: Iterable[Operation], schemas: Mapping[str, JsonSchema]
+    operations: Iterable[Operation], shapes: Shapes
 ) -> dict[str, JsonSchema]:
     """Return the definitions to which operations refer, directly or indirectly, by name."""
+    schemas, found = shapes.schemas, set[str]()
     values = [schema for operation in operations for schema in _iterate_schemas(operation)]
-    reachable = iterate_reachable(values, schemas)
-    names = {find_reference(value) for value in reachable if "$ref" in value}
-    return {name: schemas[name] for name in sorted(names & schemas.keys())}
+    waiting = find_referred_names(values) & schemas.keys()
+    while waiting:
+        name = waiting.pop()
+        found.add(name)
+        waiting |= (shapes.edges[name] & schemas.keys()) - found
+    return {name: schemas[name] for name in sorted(found)}
 
 
 def _iterate_schemas(operation: Operation) -> Iterable[JsonSchema | None]:

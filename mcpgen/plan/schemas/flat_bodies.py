@@ -132,6 +132,8 @@ def _list_members(
 def _rename_in_text(schema: JsonObject, names: Mapping[str, str]) -> JsonObject:
     """Return a schema whose description has the names of arguments in its code spans."""
     about = schema.get("description", "")
+    if "`" not in about:
+        return schema
     renamed = _CODE_SPAN.sub(lambda found: f"`{names.get(found[1], found[1])}`", about)
     return schema if renamed == about else {**schema, "description": renamed}
 

@@ -42,6 +42,7 @@ _BY_TYPE: dict[str, tuple[str, ...]] = {
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     "array": ("minItems", "maxItems", "uniqueItems"),
 }
+_BOUNDS = frozenset().union(*_BY_TYPE.values())
 _BESIDE_A_CHOICE = frozenset(
     {"enum", "pattern", "uniqueItems", "additionalProperties", "required"}.union(*_BY_TYPE.values())
 )
@@ -80,14 +81,14 @@ class InputProfile:
         """Return one level, with children from `build`."""
         keywords = shape.keywords
         sentences = [self.description(keywords)]
-        is_exact = shape.is_exact and not (_ONLY_CHECKED & keywords.keys())
+        is_exact = shape.is_exact and _ONLY_CHECKED.isdisjoint(keywords)
         if not is_exact:
             sentences += self._describe_rules(keywords)
         types = list(shape.types)
         is_nullable = "null" in types and len(types) > 1
         if is_nullable:
             types.remove("null")
-        choice = next((key for key in ("anyOf", "oneOf") if key in keywords), "")
+        choice = find_choice(keywords)
         if choice:
             built = self._build_choice_keyword(keywords, types, choice, build)
         elif len(types) > 1:
@@ -361,6 +362,13 @@ def _drop_null(built: SchemaPart) -> SchemaPart:
     return SchemaPart(schema, built.size, built.height, built.names, is_exact=False)
 
 
+def find_choice(keywords: JsonObject) -> str:
+    """Return the keyword of a choice between schemas, or ""."""
+    if "anyOf" in keywords:
+        return "anyOf"
+    return "oneOf" if "oneOf" in keywords else ""
+
+
 def _belongs(value: Any, type_name: str) -> bool:
     if value is None:
         return type_name == "null"
@@ -376,6 +384,8 @@ def _only_requires(member: JsonSchema) -> bool:
 
 def _describe_bounds(keywords: JsonObject, type_name: str) -> str:
     """Return the bounds of a value in words: "1 to 100"."""
+    if _BOUNDS.isdisjoint(keywords):  # as of most values
+        return ""
     noun = {"string": "character", "array": "item"}.get(type_name, "")
     low, high, *_ = _BY_TYPE.get(type_name, _BY_TYPE["number"])  # the bounds come first
     least, most = keywords.get(low), keywords.get(high)
@@ -411,7 +421,9 @@ def _join_sentences(parts: list[str]) -> str:
 
 def _describe_example(keywords: JsonObject) -> str:
     """Return a sentence with the first example, unless it is long, or known without it."""
-    value = next(iter(keywords.get("examples", ())), None)
+    if "examples" not in keywords:
+        return ""
+    value = next(iter(keywords["examples"]), None)
     if find_json_type(value) not in ("string", "integer", "number"):
         return ""
     text = plain_line(str(value))

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from mcpgen.jsonschema.direction import Shape, Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
-from mcpgen.plan.schemas.input_profile import Build
+from mcpgen.plan.schemas.input_profile import Build, find_choice
 from mcpgen.plan.schemas.schema_part import SchemaPart, make_branch, make_leaf
 from mcpgen.text.prose import first_sentence
 
@@ -38,7 +38,7 @@ class OutputProfile:
         if not shape.can_nest:
             return self.cut(shape)  # the same, and most parts are such
         keywords = shape.keywords
-        choice = next((key for key in ("anyOf", "oneOf") if key in keywords), "")
+        choice = find_choice(keywords)
         children: list[SchemaPart] = []
         schema = _build_types(_certain_types(shape))
         own = dict(schema)

@@ -73,8 +73,11 @@ def _inline(value: JsonValue, definitions: Mapping[str, JsonObject], names: set[
         return [_inline(item, definitions, names) for item in value]
     if not isinstance(value, dict):
         return value
-    name = find_reference(value)
+    name = find_reference(value) if "$ref" in value else ""
     if name in names:
         beside = {key: it for key, it in value.items() if key != "$ref"}
         return {**_inline(definitions[name], definitions, names), **beside}
-    return {key: _inline(it, definitions, names) for key, it in value.items()}
+    return {
+        key: _inline(it, definitions, names) if isinstance(it, dict | list) else it
+        for key, it in value.items()
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -14,6 +14,7 @@ from mcpgen.ir.portable_profile import MAX_DEPTH
 from mcpgen.ir.tool_plan import Argument
 from mcpgen.jsonschema.direction import Direction, Shape, Shapes
 from mcpgen.jsonschema.references import PREFIX, find_recursive_names, find_reference
+from mcpgen.jsonschema.result_members import ResultMembers
 from mcpgen.jsonschema.types import ONE_SCHEMA, SEVERAL_SCHEMAS, JsonObject, JsonSchema
 from mcpgen.plan.arguments.arguments import ListedArgument
 from mcpgen.plan.arguments.media_types import is_json
@@ -115,12 +116,17 @@ class InputSchemas(Struct, frozen=True):
     is_cut: bool
 
 
+MANY_MEMBERS: Final = 20
+"""The members of a result from which a caller can select some."""
+
+
 class OutputSchema(Struct, frozen=True):
     """The schema of `structuredContent`; `result_key` wraps a response that is not an object."""
 
     schema: JsonObject
     result_key: str
     is_cut: bool  # whether deeper parts of the response were omitted
+    paths: tuple[str, ...]  # of the first `MANY_MEMBERS` members, then of the first nested one
 
 
 _KnownObjects: TypeAlias = dict[int, tuple[Shape, dict[str, JsonSchema] | None]]
@@ -139,7 +145,7 @@ class ToolSchemas:
         self.requests = Shapes(schemas, "request")
         self.responses = Shapes(schemas, "response")
         self._exact = ValidationSchemas(self.requests.direction, offered)
-        recursive = find_recursive_names(schemas)
+        recursive = find_recursive_names(self.requests.edges)
         profiles = (InputProfile(keeps_null=it, offered=offered) for it in (False, True))
         self._inputs, self._patches = (
             Bundler(self.requests, profile, INPUT_LIMITS, recursive, repeats=True)
@@ -185,7 +191,8 @@ class ToolSchemas:
             listed["$defs"] = bundle.definitions
         if self._form.has_output_limits:
             listed = fit_descriptions(listed, self._form.output_budget)
-        return OutputSchema(listed, result_key, bundle.is_cut)
+        paths = ResultMembers(listed, result_key).list_first_paths(MANY_MEMBERS)
+        return OutputSchema(listed, result_key, bundle.is_cut, paths)
 
     def _as_object(self, shape: Shape, known: _KnownObjects) -> dict[str, JsonSchema] | None:
         """Return the properties of a response that is always an object, or None.

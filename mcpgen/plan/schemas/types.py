@@ -67,7 +67,8 @@ class Types:
         self._names = ClassNames()
         self._named: dict[tuple[str, DirectionName], Typed] = {}
         self._pending: list[tuple[Identifier, Shape, DirectionName]] = []  # without properties yet
-        self._differing = _find_differing_names(requests) if models else frozenset()
+        may_differ = models and (requests.direction.may_hide or responses.direction.may_hide)
+        self._differing = _find_differing_names(requests) if may_differ else frozenset()
         self._homes = _find_homes(requests.schemas) if models else {}
         self._inline: dict[tuple[int, DirectionName], Typed] = {}  # types of schemas with a home
         if models:
@@ -107,19 +108,19 @@ class Types:
         name = find_reference(schema)
         if name and isinstance(schema, dict) and schema.keys() <= ABOUT:
             return self._build_named(name, direction, depth)
-        shape = self._shapes[direction].of(schema)
         home = self._homes.get(id(schema))
-        if home is None:
-            return self._build_from_shape(shape, direction, hint, "", depth)
         key = (id(schema), direction)
-        if key not in self._inline:
+        if home is not None and key in self._inline:
+            return self._inline[key]
+        shape, owner = self._shapes[direction].of(schema), ""
+        if home is not None and shape.can_nest:  # else it has no name
             component, suffix = home
             stem, owner = self._choose_class_name(component, direction)
-            hint = f"{to_class_name(stem)}{suffix}"
-            self._inline[key] = self._build_from_shape(
-                shape, direction, hint, f"{owner}/{suffix}", depth
-            )
-        return self._inline[key]
+            hint, owner = f"{to_class_name(stem)}{suffix}", f"{owner}/{suffix}"
+        built = self._build_from_shape(shape, direction, hint, owner, depth)
+        if home is not None:
+            self._inline[key] = built
+        return built
 
     def _choose_class_name(self, name: str, direction: DirectionName) -> tuple[str, str]:
         """Return the name of a named schema's class, and the owner of that name."""
@@ -139,8 +140,10 @@ class Types:
         return found
 
     def _is_class(self, shape: Shape) -> bool:
+        if not self._models or "properties" not in shape.keywords:
+            return False
         is_object = set(shape.types) - {"null"} == {"object"}
-        return self._models and is_object and bool(_list_members(shape.keywords))
+        return is_object and bool(_list_members(shape.keywords))
 
     def _build_from_shape(
         self, shape: Shape, direction: DirectionName, hint: str, owner: str, depth: int
@@ -257,6 +260,8 @@ def _describe(schema: JsonSchema) -> str:
 
 
 def _build_union(members: list[Typed]) -> Typed:
+    if len(members) == 1:
+        return _ANYTHING if members[0].source == "object" else members[0]
     distinct = list({member.source: member for member in members}.values())
     distinct.sort(key=lambda member: member.source == "None")
     if not distinct or len(distinct) > _MAX_MEMBERS or any(m.source == "object" for m in distinct):
@@ -310,14 +315,18 @@ def _is_readable(value: JsonValue) -> bool:
 
 def _find_differing_names(requests: Shapes) -> frozenset[str]:
     """Return the definitions that differ between requests and responses, directly or not."""
-    differing: set[str] = set()
+    differing = {
+        name
+        for name, schema in requests.schemas.items()
+        if any(
+            part.get("readOnly") is True or part.get("writeOnly") is True
+            for part in iterate_subschemas(schema)
+        )
+    }
     users: dict[str, set[str]] = {}
-    for name, schema in requests.schemas.items():
-        for part in iterate_subschemas(schema):
-            if part.get("readOnly") is True or part.get("writeOnly") is True:
-                differing.add(name)
-            if target := find_reference(part):
-                users.setdefault(target, set()).add(name)
+    for name, targets in requests.edges.items():
+        for target in targets:
+            users.setdefault(target, set()).add(name)
     waiting = sorted(differing)
     while waiting:
         for user in sorted(users.get(waiting.pop(), ())):

@@ -62,19 +62,20 @@ def find_scope_sentences(operations: Iterable[Operation]) -> frozenset[str]:
         for operation in operations
         if "scope" in operation.description or "permission" in operation.description
         for line in plain_text(operation.description).splitlines()
+        if _mentions_scopes(line)
         for sentence in split_sentences(line)
-        if _states_scopes(sentence)
+        if _mentions_scopes(sentence) and _SCOPES.search(sentence)
     )
     return frozenset(sentence for sentence, count in counts.items() if count >= _LEAST_REPEATED)
 
 
-def _states_scopes(sentence: str) -> bool:
-    lowered = sentence.lower()
-    return ("scope" in lowered or "permission" in lowered) and bool(_SCOPES.search(sentence))
+def _mentions_scopes(text: str) -> bool:
+    lowered = text.lower()
+    return "scope" in lowered or "permission" in lowered
 
 
 def _remove_sentences(text: str, removed: frozenset[str]) -> str:
-    if not removed:
+    if not any(sentence.partition("`")[0] in text for sentence in removed):
         return text
     lines = (
         " ".join(

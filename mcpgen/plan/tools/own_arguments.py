@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
@@ -10,16 +9,14 @@ from typing import Final
 from msgspec.structs import replace
 
 from mcpgen.ir.tool_plan import Argument, Pagination
-from mcpgen.jsonschema.result_members import ResultMembers
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.arguments.media_types import is_json
-from mcpgen.plan.schemas.tool_schema import InputSchemas
+from mcpgen.plan.schemas.tool_schema import MANY_MEMBERS, InputSchemas, OutputSchema
 from mcpgen.plan.tools.pagination import ARGUMENT
 from mcpgen.text.media_types import JSON_LINES, is_text
 
 CONTINUATION: Final = "continue_from"
 FIELDS: Final = "fields"
-_MANY_MEMBERS: Final = 20  # of a result, from which a caller can select some
 _SELECTORS = frozenset({"field", "fieldmask", "includefields", "onlyfields", "select"})
 """Names of parameters, besides `fields` and without `_`, by which an API itself selects members."""
 
@@ -58,8 +55,7 @@ def describe_continuation(
 
 def describe_fields(
     arguments: Sequence[Argument],
-    output: JsonObject | None,
-    result_key: str,
+    output: OutputSchema | None,
     taken: Iterable[str],
     published: Collection[str] = (),
 ) -> Mapping[str, JsonObject]:
@@ -71,13 +67,12 @@ def describe_fields(
     if output is None:
         return {}
     name = _choose_name(FIELDS, taken)
-    paths = ResultMembers(output, result_key).iterate_paths()
-    first = list(itertools.islice(paths, _MANY_MEMBERS))
-    is_useful = len(first) == _MANY_MEMBERS and not any(map(_is_selector, arguments))
-    if not (is_useful or (name in published and len(first) > 1)):
+    paths = output.paths
+    is_useful = len(paths) >= MANY_MEMBERS and not any(map(_is_selector, arguments))
+    if not (is_useful or (name in published and len(paths) > 1)):
         return {}
-    nested = next((path for path in itertools.chain(first, paths) if "." in path), first[1])
-    description = f"Members to return: `{first[0]}`, `{nested}`; all by default."
+    nested = next((path for path in paths if "." in path), paths[1])
+    description = f"Members to return: `{paths[0]}`, `{nested}`; all by default."
     items = {"type": "string"}
     schema: JsonObject = {"type": "array", "items": items, "default": []}
     return {name: {**schema, "description": description}}

@@ -31,6 +31,10 @@ Path: TypeAlias = tuple[str, ...]
 
 _DEPTH = 2  # of the objects around a list
 _SCALARS = frozenset({"integer", "null", "number", "string"})
+_PLAIN = _SCALARS | {"boolean"}
+_COMPOSING = frozenset(
+    {"$ref", "additionalProperties", "allOf", "anyOf", "items", "oneOf", "properties"}
+)
 _NAME = re.compile(r"\w+")
 _CURSOR_NAME = re.compile(r"(?:last|next)\w*(?:cursor|id|key|marker|offset|token)")
 _URL = re.compile(r"\b(?:href|links?|ur[il]s?)\b|://", re.IGNORECASE)
@@ -187,7 +191,7 @@ class _ListSearch:
         members = {
             name: member
             for name, member in _properties(shape, responses).items()
-            if fold(name) not in NO_LISTS or fold(name) == named
+            if not _is_plain(member) and (fold(name) not in NO_LISTS or fold(name) == named)
         }
         shapes = {name: _unwrap(member, responses) for name, member in members.items()}
         lists = [name for name, inner in shapes.items() if "array" in inner.types]
@@ -253,6 +257,17 @@ def _properties(shape: Shape, responses: Shapes) -> dict[str, JsonSchema]:
         for name, member in responses.of(choice).keywords.get("properties", {}).items():
             found.setdefault(name, member)
     return found
+
+
+def _is_plain(schema: JsonSchema) -> bool:
+    """Return whether a schema alone states that a value is a string, a number, a boolean or null.
+
+    Most members are plain, and their shapes need not be built.
+    """
+    if not isinstance(schema, dict) or not _COMPOSING.isdisjoint(schema):
+        return False
+    types = schema.get("type", ())
+    return types in _PLAIN if isinstance(types, str) else bool(types) and _PLAIN.issuperset(types)
 
 
 def _is_scalar(schema: JsonSchema, responses: Shapes) -> bool:

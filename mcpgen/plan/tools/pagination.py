@@ -197,6 +197,8 @@ class _Recognition:
     def decide(self) -> Pagination | None:
         """Return the pagination that the document describes, or else indicates."""
         operation, responses = self._operation, self._responses
+        if not self._fields and operation.method != "GET":
+            return None  # only a GET can follow a link or a URL instead
         schemas, _ = list_response_schemas(operation)
         for schema in schemas:
             response = read_response(schema, responses, _find_listed_path(operation))

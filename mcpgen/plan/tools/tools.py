@@ -140,7 +140,7 @@ class ToolPlanning:
             continuation = describe_continuation(annotations, accept, taken)
             taken = (*taken, *continuation)
             published = self._policy.published_arguments.get(operation.key, ())
-            fields = describe_fields(arguments, output_schema, result_key, taken, published)
+            fields = describe_fields(arguments, output, taken, published)
         inputs = add_arguments(inputs, {**paging, **continuation, **fields})
         tool = ToolPlan(
             name=name,

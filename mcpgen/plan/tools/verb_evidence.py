@@ -117,6 +117,8 @@ def _read_path(template: str) -> Evidence | None:
 
 def _cut_at_preposition(words: Sequence[str]) -> Sequence[str]:
     """Return the words before the first preposition if they have a verb: "listItemsToDelete"."""
+    if PREPOSITIONS.isdisjoint(words):
+        return words
     rest = itertools.takewhile(lambda word: word not in PREPOSITIONS, words[1:])
     kept = [*words[:1], *rest]
     return words if DEEDS.keys().isdisjoint(kept) else kept

@@ -103,3 +103,20 @@ def test_a_direction_without_hidden_properties_shares_the_schemas() -> None:
 def test_the_cost_of_a_schema_includes_its_references_in_one_direction(requests: Direction) -> None:
     value = {"name": [{}] * 300}
     assert requests.schemas.problem({"$ref": "#/$defs/Base"}, value) == ""
+
+
+def test_shapes_are_stored_by_schema_and_not_by_its_place_in_memory() -> None:
+    shapes = Shapes({}, "request")
+    schema = {"properties": {"id": READ_ONLY, "name": {}}}
+    assert shapes.of(schema) is shapes.of(schema)
+    found = [shapes.of({"const": number}).keywords["enum"] for number in range(50)]
+    assert found == [[number] for number in range(50)]
+
+
+def test_a_shape_does_not_depend_on_the_circle_that_led_to_it() -> None:
+    inner = {"allOf": [{"$ref": "#/$defs/A"}, {"properties": {"inner": {}}}]}
+    named = {"A": {"allOf": [inner, {"properties": {"outer": {}}}]}}
+    shapes = Shapes(named, "request")
+    assert {*shapes.of({"$ref": "#/$defs/A"}).keywords["properties"]} == {"inner", "outer"}
+    assert shapes.of(inner) == Shapes(named, "request").of(inner)
+    assert {*shapes.of(inner).keywords["properties"]} == {"inner", "outer"}

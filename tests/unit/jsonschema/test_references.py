@@ -8,6 +8,7 @@ import pytest
 
 from mcpgen.jsonschema.references import (
     find_components,
+    find_edges,
     find_recursive_names,
     find_reference,
     find_referred_names,
@@ -82,7 +83,7 @@ def test_find_recursive_names_returns_names_in_cycles() -> None:
         "Odd": {"items": refer("Even")},
         "User": {"items": refer("Tree")},
     }
-    assert find_recursive_names(named) == {"Tree", "Even", "Odd"}
+    assert find_recursive_names(find_edges(named)) == {"Tree", "Even", "Odd"}
 
 
 def test_iterate_parts_is_depth_first_and_ends_at_a_cycle() -> None:

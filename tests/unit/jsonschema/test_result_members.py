@@ -100,6 +100,14 @@ def test_recursion_is_entered_once() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("most", "paths"),
+    [(2, ("total", "items", "items.id")), (5, ("total", "items", "labels", "free", "items.id"))],
+)
+def test_the_first_paths_include_a_nested_one(most: int, paths: tuple[str, ...]) -> None:
+    assert ResultMembers(ORDERS).list_first_paths(most) == paths
+
+
 def test_a_whole_member_includes_those_inside_of_it() -> None:
     paths = [("a", "b"), ("c", "d"), ("a",), ("c", "e"), ("a", "b", "x")]
     assert nest_names(paths) == {"a": {}, "c": {"d": {}, "e": {}}}

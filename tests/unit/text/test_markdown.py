@@ -32,6 +32,27 @@ def test_code_stays_as_it_is(text: str, cleaned: str) -> None:
 @pytest.mark.parametrize(
     ("text", "cleaned"),
     [
+        ("a `&lt;` b", "a `<` b"),
+        ("a </b> b", "a b"),
+        ("a &amp; b", "a & b"),
+        ("> a", "a"),
+        ("[a](b) c", "a c"),
+        ("| a", ""),
+        ("# a", "a:"),
+        ("**a** b", "a b"),
+        ("__a__ b", "a b"),
+        ("a  b", "a b"),
+        ("a\tb", "a b"),
+        (" a_b [c] * (d)! ", "a_b [c] * (d)!"),
+    ],
+)
+def test_each_kind_of_markup_is_removed_from_a_single_line(text: str, cleaned: str) -> None:
+    assert plain_text(text) == cleaned
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
         ("> [!NOTE]\n> Only admins.", "Only admins."),
         ("> [!TIP]\n> Be quick.\nNext.", "Be quick.\nNext."),
         (
