@@ -7,7 +7,7 @@ import json
 
 from msgspec.structs import replace
 
-from mcpgen.contract.snapshot import snapshot_entry
+from mcpgen.contract.snapshot import estimate_tokens, snapshot_entry
 from mcpgen.emit.format import format_files
 from mcpgen.ir.api import Encoding, MediaType, Server
 from mcpgen.ir.file_set import Owner
@@ -61,6 +61,7 @@ def test_the_snapshot_is_that_of_the_listing_as_a_server_reads_it() -> None:
     recorded = json.loads(files["tests/generated/tools.json"])["tools"]
     kept = [{key: it[key] for key in it if key != "departs"} for it in recorded]
     assert kept == list(map(snapshot_entry, listed))
+    assert [it["tokens"] for it in recorded] == list(map(estimate_tokens, listed))
     text = json.dumps(listed[0]["inputSchema"], separators=(",", ":"), sort_keys=True)
     assert recorded[0]["inputSchema"] == hashlib.sha256(text.encode()).hexdigest()
 
