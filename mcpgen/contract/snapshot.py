@@ -25,14 +25,15 @@ def snapshot_entry(listed: JsonObject) -> JsonObject:
 
     Descriptions and schemas are SHA-256 digests.
     """
+    encoded = {key: msgspec.Raw(_encode(value)) for key, value in listed.items()}
     entry: JsonObject = {
         "name": listed["name"],
         "annotations": listed.get("annotations", {}),
-        "tokens": estimate_tokens(listed),
+        "tokens": estimate_tokens(encoded),
     }
     for key in _HASHED:
-        if key in listed:
-            entry[key] = hashlib.sha256(_encode(listed[key])).hexdigest()
+        if key in encoded:
+            entry[key] = hashlib.sha256(encoded[key]).hexdigest()
     return entry
 
 

@@ -28,6 +28,7 @@ _STATEMENTS = (
 )
 _NEVER = (ast.Lambda, ast.JoinedStr, ast.comprehension, ast.NamedExpr, ast.Yield, ast.YieldFrom)
 _LOOKED_AT = (ast.stmt, ast.Call, *_NEVER)
+_LEAVES = frozenset({ast.Constant, ast.Load, ast.Name, ast.Store})  # half of all nodes
 _CALLABLES = frozenset(
     {"ToolGroup.load", "TypedDict", "ctx.api.request", "ctx.api.setting", "tools.handler"}
 )
@@ -122,11 +123,24 @@ def _prove_skill_file(path: PurePosixPath, content: bytes) -> None:
 
 def _prove_code(tree: ast.Module, package: Identifier, *, is_workflows: bool) -> None:
     """Reject code that no template emits."""
-    for node in ast.walk(tree):
+    for node in _walk(tree):
         is_emitted = not isinstance(node, _LOOKED_AT) or not _is_foreign(node, package)
         if not is_emitted and not (is_workflows and _joins_steps(node)):
             line = getattr(node, "lineno", 0)
             raise ValueError(f"line {line}: no template emits {ast.unparse(node):.60}")
+
+
+def _walk(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the nodes of a tree as `ast.walk` does, except leaves that any code may have."""
+    nodes: list[ast.AST] = [tree]
+    for node in nodes:
+        yield node
+        for name in node._fields:
+            child = getattr(node, name, None)
+            if isinstance(child, list):
+                nodes += [it for it in child if isinstance(it, ast.AST) and type(it) not in _LEAVES]
+            elif isinstance(child, ast.AST) and type(child) not in _LEAVES:
+                nodes.append(child)
 
 
 def _is_foreign(node: ast.AST, package: Identifier) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -16,10 +16,7 @@ _encoder = msgspec.json.Encoder(order="sorted")
 
 def compact(value: JsonValue) -> bytes:
     """Encode a value without a space or a line break."""
-    try:
-        return _encoder.encode(value)
-    except UnicodeEncodeError:
-        return _encoder.encode(_without_surrogates(value))
+    return _encode_text(_encoder.encode, value)
 
 
 def pretty(value: JsonValue) -> bytes:
@@ -32,7 +29,7 @@ def wrap(value: JsonValue) -> bytes:
 
     Lines are indented by tabs. Without its tabs and line ends the text is that of `compact`.
     """
-    return _wrap(_as_unicode(value)) + b"\n"
+    return _encode_text(_wrap, value) + b"\n"
 
 
 def wrap_tools(tools: Iterable[JsonObject]) -> bytes:
@@ -40,8 +37,7 @@ def wrap_tools(tools: Iterable[JsonObject]) -> bytes:
 
     The line that begins a tool is not indented and every other line of a tool is.
     """
-    members = (b"{" + b",\n\t".join(_members(_as_unicode(tool), 1)) + b"}" for tool in tools)
-    text = b",\n".join(members)
+    text = _encode_text(_wrap_tools, list(tools))
     return b"[\n" + text + b"\n]\n" if text else b"[]\n"
 
 
@@ -79,6 +75,19 @@ def _items(value: JsonValue) -> bytes:
     return b"[\n" + b",\n".join(b"  " + compact(item) for item in value) + b"\n ]"
 
 
+def _wrap_tools(tools: list[JsonObject]) -> bytes:
+    wrapped: dict[int, bytes] = {}  # by identity, for this call: many tools share a schema
+    for tool in tools:
+        for member in tool.values():
+            if id(member) not in wrapped:
+                wrapped[id(member)] = _wrap(member, 1)
+    members = (
+        (_encoder.encode(name) + b":" + wrapped[id(tool[name])] for name in sorted(tool))
+        for tool in tools
+    )
+    return b",\n".join(b"{" + b",\n\t".join(each) + b"}" for each in members)
+
+
 def _wrap(value: JsonValue, depth: int = 0) -> bytes:
     text = _encoder.encode(value)
     if len(text) <= _SHORT_BYTES or not isinstance(value, _CONTAINERS):
@@ -94,8 +103,8 @@ def _members(value: Any, depth: int) -> list[bytes]:
         return [
             encode(key)
             + b":"
-            + (_wrap(item, depth) if isinstance(item, _CONTAINERS) else encode(item))
-            for key, item in sorted(value.items())
+            + (_wrap(item, depth) if isinstance(item := value[key], _CONTAINERS) else encode(item))
+            for key in sorted(value)
         ]
     return [_wrap(item, depth) if isinstance(item, _CONTAINERS) else encode(item) for item in value]
 
@@ -109,12 +118,12 @@ def _section(value: Any) -> bytes:
     return compact(value)
 
 
-def _as_unicode(value: Any) -> Any:
+def _encode_text(encode: Callable[[Any], bytes], value: Any) -> bytes:
+    """Encode a value; text that is no Unicode is replaced, which a second try does."""
     try:
-        _encoder.encode(value)
+        return encode(value)
     except UnicodeEncodeError:
-        return _without_surrogates(value)
-    return value
+        return encode(_without_surrogates(value))
 
 
 def _without_surrogates(value: Any) -> Any:

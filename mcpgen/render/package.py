@@ -121,9 +121,11 @@ def _snapshot(plan: ServerPlan, listing: Iterable[JsonObject]) -> list[JsonObjec
     """Return all tools as listed; `departs` are the annotations that contradict the method."""
     methods = {tool.name: tool.operation.method for tool in plan.tools}
     entries = []
-    # As a server reads them: text that is no Unicode has been replaced by then.
-    for listed in map(msgspec.json.decode, map(json_text.compact, listing)):
-        entry = snapshot_entry(listed)
+    for listed in listing:
+        try:
+            entry = snapshot_entry(listed)
+        except UnicodeEncodeError:  # as a server reads it: with the text that replaces the invalid
+            entry = snapshot_entry(msgspec.json.decode(json_text.compact(listed)))
         if listed["name"] in methods:
             departing = find_contradicting_hints(methods[listed["name"]], entry["annotations"])
             entry |= {"departs": departing} if departing else {}

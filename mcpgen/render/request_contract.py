@@ -211,7 +211,5 @@ def server_object(server: Server) -> JsonObject:
 
 
 def omit_empty(entry: JsonObject) -> JsonObject:
-    """Omit the members that are empty, false or null."""
-    return {
-        key: value for key, value in entry.items() if value not in ("", None, False, [], {}, ())
-    }
+    """Omit the members that are empty, false, zero or null."""
+    return {key: value for key, value in entry.items() if value}

@@ -26,16 +26,17 @@ def upstream_file(api: Api) -> dict[str, JsonValue]:
 
     The plan does not affect it, so that the mock upstream can check the tools independently.
     """
+    known: dict[int, JsonObject] = {}
     return {
         "servers": as_json(api.servers),
         "schemas": dict(api.schemas),
         "security_schemes": as_json(api.security_schemes),
-        "operations": [_operation(operation) for operation in api.operations],
+        "operations": [_operation(operation, known) for operation in api.operations],
     }
 
 
-def _operation(operation: Operation) -> JsonObject:
-    entry: JsonObject = as_json(operation)
+def _operation(operation: Operation, known: dict[int, JsonObject]) -> JsonObject:
+    entry: JsonObject = _as_json(operation, known)
     for parameter, encoded in zip(operation.parameters, entry["parameters"], strict=True):
         if parameter.is_generated:
             encoded["is_generated"] = True
@@ -46,14 +47,23 @@ def _operation(operation: Operation) -> JsonObject:
 
 def as_json(node: object) -> JsonValue:
     """Return a node of the IR as JSON: its own field names, without places and prose."""
+    return _as_json(node, {})
+
+
+def _as_json(node: object, known: dict[int, JsonObject]) -> JsonValue:
+    """Return a node as `as_json` does; `known` has the structs so far, most of them shared."""
     if isinstance(node, _PLAIN):  # most are
         return node
     if isinstance(node, Struct):
-        return {name: as_json(getattr(node, name)) for name in _list_fields(type(node))}
+        if id(node) not in known:
+            known[id(node)] = {
+                name: _as_json(getattr(node, name), known) for name in _list_fields(type(node))
+            }
+        return known[id(node)]
     if isinstance(node, tuple):
-        return [as_json(item) for item in node]
-    if isinstance(node, Mapping) and any(isinstance(item, Struct) for item in node.values()):
-        return {key: as_json(item) for key, item in node.items()}
+        return [_as_json(item, known) for item in node]
+    if isinstance(node, Mapping) and isinstance(next(iter(node.values()), None), Struct):
+        return {key: _as_json(item, known) for key, item in node.items()}
     return node
 
 

@@ -301,7 +301,9 @@ def write_docstring(sentence: str, operation: str) -> DocText:
     if len(inline) + len(key) <= room:
         return DocText(f"{inline}{key}")
     summary = end_sentence(cut_at_clause(sentence, room - len(".")) or sentence)
-    lines = textwrap.wrap(summary, room, break_long_words=False, break_on_hyphens=False)
+    lines = [summary]
+    if len(summary) > room:
+        lines = textwrap.wrap(summary, room, break_long_words=False, break_on_hyphens=False)
     text = "\n    ".join(map(doc_text, lines))
     return DocText(f"{text}\n\n    {key}\n    ")
 

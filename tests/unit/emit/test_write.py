@@ -125,6 +125,35 @@ def test_a_full_disk_leaves_the_project_unchanged(
     assert not is_interrupted(tmp_path)
 
 
+MANY = tuple(planned(f"many/{number}.txt", str(number)) for number in range(30))
+
+
+def test_more_files_than_threads_are_all_written(tmp_path: Path) -> None:
+    write(tmp_path, MANY, [])
+    assert tree(tmp_path) == {file.path: file.content.decode() for file in MANY}
+
+
+@pytest.mark.parametrize("refused", ["0", "13", "29", "journal.json"])
+def test_a_file_that_cannot_be_staged_leaves_the_project_unchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
+    old_project(tmp_path)
+    before = tree(tmp_path)
+    open_file = os.open
+
+    def refuse(path: Path, *more: int, **options: int) -> int:
+        if Path(path).parent.name == "stage" and Path(path).name == refused:
+            raise PermissionError(13, "Permission denied", str(path))
+        return open_file(path, *more, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refuse)
+        with pytest.raises(PermissionError, match=refused):
+            write(tmp_path, MANY, [])
+    assert tree(tmp_path) == before
+    assert not (tmp_path / ".mcpgen/stage").exists()
+
+
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", "a\\..\\x", "C:x"])
 def test_a_path_outside_the_project_is_rejected(tmp_path: Path, path: str) -> None:
     target = tmp_path / "t"
@@ -142,7 +171,7 @@ def test_a_link_outside_the_project_is_rejected(tmp_path: Path) -> None:
     outside.mkdir()
     (target / "src").symlink_to(outside)
     with pytest.raises(OutsideTargetError, match="symbolic link"):
-        write(target, (planned("src/x.py", "x"),), [])
+        write(target, (planned("a/x.py", "x"), planned("src/x.py", "x")), [])
     assert tree(outside) == {}
 
 

@@ -36,6 +36,30 @@ def test_only_line_ends_and_tabs_are_added(value: object) -> None:
     assert wrap(value).replace(b"\n", b"").replace(b"\t", b"") == compact(value)
 
 
+def test_tools_that_share_a_schema_are_each_written_as_alone() -> None:
+    long = {"properties": {f"p{number}": {"type": "string"} for number in range(9)}}
+    tools = [{"a": long, "name": "one"}, {"b": long, "name": "two"}, {"a": {}, "b": {"c": long}}]
+    alone = [wrap_tools([tool]).removeprefix(b"[\n").removesuffix(b"\n]\n") for tool in tools]
+    assert wrap_tools(tools) == b"[\n" + b",\n".join(alone) + b"\n]\n"
+
+
+def test_the_identity_of_a_tool_that_is_gone_is_not_taken_for_another() -> None:
+    tools = ({"name": str(number), "schema": {"title": number}} for number in range(99))
+    assert json.loads(wrap_tools(tools)) == [
+        {"name": str(number), "schema": {"title": number}} for number in range(99)
+    ]
+
+
+def test_text_that_is_no_unicode_is_replaced() -> None:
+    tool = {"name": "a", "description": "\ud800" * 90}
+    assert json.loads(compact(tool)) == {"name": "a", "description": "?" * 90}
+    assert wrap(tool).replace(b"\n", b"").replace(b"\t", b"") == compact(tool)
+    assert split_tools(wrap_tools([tool, {"name": "ü"}])) == [
+        compact(tool),
+        '{"name":"ü"}'.encode(),
+    ]
+
+
 @given(st.lists(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=6), max_size=4))
 def test_split_tools_returns_each_tool_as_compact_json(tools: list[dict[str, object]]) -> None:
     text = wrap_tools(tools)

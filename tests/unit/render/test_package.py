@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 from msgspec.structs import replace
 
+from mcpgen.contract.snapshot import estimate_tokens, snapshot_entry
 from mcpgen.emit.format import format_files
 from mcpgen.ir.api import Encoding, MediaType, Server
 from mcpgen.ir.file_set import Owner
@@ -49,6 +51,19 @@ def test_the_package_has_the_expected_files_and_owners() -> None:
         "tests/generated/upstream.json",
     ]
     assert {file.owner for file in files} == {Owner.GENERATED}
+
+
+def test_the_snapshot_is_that_of_the_listing_as_a_server_reads_it() -> None:
+    odd = tool("odd", operation("GET", "/odd"), description="half a pair: \ud800", output_schema={})
+    files = {file.path: file.content for file in render(server_plan(*petstore_tools(), odd))}
+    listed = json.loads(files[f"{GENERATED}/listing.json"])
+    assert "half a pair: ?" in [entry["description"] for entry in listed]
+    recorded = json.loads(files["tests/generated/tools.json"])["tools"]
+    kept = [{key: it[key] for key in it if key != "departs"} for it in recorded]
+    assert kept == list(map(snapshot_entry, listed))
+    assert [it["tokens"] for it in recorded] == list(map(estimate_tokens, listed))
+    text = json.dumps(listed[0]["inputSchema"], separators=(",", ":"), sort_keys=True)
+    assert recorded[0]["inputSchema"] == hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_the_types_of_calls_are_named_after_their_operations() -> None:
