@@ -50,7 +50,12 @@ class CueMatcher:
         # All words first: this rejects nearly every rule without a search.
         if not all(map(self.may_contain, cues)):
             return None
-        first, *others = map(self.find, cues)
+        founds: list[Mapping[int, Span]] = []
+        for cue in cues:
+            if not (found := self.find(cue)):
+                return None
+            founds.append(found)
+        first, *others = founds
         for sentence, span in first.items():
             near = range(sentence - reach, sentence + reach + 1)
             if all(any(number in found for number in near) for found in others):

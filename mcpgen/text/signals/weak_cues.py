@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from mcpgen.text.signals.cues import Cue, WordIndex, parse_cue, read_table
@@ -45,10 +45,18 @@ def find_weak_combination(matcher: CueMatcher, field: str) -> Iterator[TextSigna
     """
     if field in TEMPLATES or field in SAMPLES:
         return
-    heavy = _find_all(matcher, _HEAVY_INDEX)
-    if not heavy and not matcher.may_contain(LIGHT_CUES[_USER_DATA]):
+    heavy_cues = _HEAVY_INDEX.select(matcher.words, is_ascii=matcher.is_ascii)
+    may_have_data = matcher.may_contain(LIGHT_CUES[_USER_DATA])
+    if not heavy_cues and not may_have_data:
         return
-    light = _find_all(matcher, _LIGHT_INDEX)
+    light_cues = _LIGHT_INDEX.select(matcher.words, is_ascii=matcher.is_ascii)
+    if 2 * len(heavy_cues) + len(light_cues) + 1 < _THRESHOLD:
+        return  # before any search, as for most texts
+    heavy = _find_all(matcher, heavy_cues)
+    most = 2 * len(heavy) + len(light_cues) + 1
+    if most < _THRESHOLD or not (heavy or may_have_data):
+        return
+    light = _find_all(matcher, light_cues)
     starting = [*heavy.values(), light.get(_USER_DATA, {})]
     found_by_name = heavy | light
     for sentence in sorted({number for found in starting for number in found}):
@@ -61,10 +69,9 @@ def find_weak_combination(matcher: CueMatcher, field: str) -> Iterator[TextSigna
 
 
 def _find_all(
-    matcher: CueMatcher, cues: WordIndex[tuple[str, Cue]]
+    matcher: CueMatcher, cues: Iterable[tuple[str, Cue]]
 ) -> dict[str, Mapping[int, Span]]:
-    possible = cues.select(matcher.words, is_ascii=matcher.is_ascii)
-    return {name: found for name, cue in possible if (found := matcher.find(cue))}
+    return {name: found for name, cue in cues if (found := matcher.find(cue))}
 
 
 def _signal(names: list[str], founds: list[Mapping[int, Span]], near: set[int]) -> TextSignal:
