@@ -47,7 +47,8 @@ _ALWAYS_SHARED = 3
 
 _CALLER = re.compile(r"\b(?:authenticated|current) user\b", re.IGNORECASE)
 _WHO_CALLS = frozenset({"account", "me", "my", "myself", "self", "user"})  # segments of a path
-_SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n")
+# The search skips to the first space, which the look-behinds include.
+_SENTENCE = re.compile(r"\s(?:(?<=[.!?:]\s)\s*|(?<=\n))")
 _LAST_NAMES = re.compile(r"(?:/\{[^}]*\})+$")
 _NAMED = re.compile(r"([^/{}]*)/\{([^}]*)\}")
 
@@ -68,8 +69,8 @@ def make_index(plan: ServerPlan) -> SearchIndex | None:
 
 
 def _build_lexicon(fields: Sequence[_Fields]) -> Lexicon:
-    terms = {word for each in fields for words_of in each.values() for word in words_of}
-    topics = {word for each in fields for name in _TOPICS for word in each[name]}
+    terms = set[str]().union(*(counted for each in fields for counted in each.values()))
+    topics = set[str]().union(*(each[name] for each in fields for name in _TOPICS))
     return Lexicon(find_related(terms, topics))
 
 
@@ -143,21 +144,22 @@ def _is_own(tool: _Tool) -> bool:
 
 def _weigh_terms(tools: Sequence[_Fields]) -> Iterator[dict[int, str]]:
     """Yield the weights of the words of each tool: BM25F without rarity, in tenths."""
-    average = {
-        name: sum(fields[name].total() for fields in tools) / len(tools) or 1.0 for name in _WEIGHTS
-    }
-    for fields in tools:
+    lengths = [{name: fields[name].total() for name in _WEIGHTS} for fields in tools]
+    average = {name: sum(each[name] for each in lengths) / len(tools) or 1.0 for name in _WEIGHTS}
+    for fields, totals in zip(tools, lengths, strict=True):
         weights: dict[str, float] = {}
         for name, weight in _WEIGHTS.items():
-            length = 1 - _LENGTH + _LENGTH * fields[name].total() / average[name]
+            length = 1 - _LENGTH + _LENGTH * totals[name] / average[name]
             for word, count in fields[name].items():
                 weights[word] = weights.get(word, 0.0) + weight * count / length
         by_tenths: defaultdict[int, list[str]] = defaultdict(list)
-        for word, it in sorted(weights.items()):
-            tenths = round(10 * it / (it + _SATURATION))
-            if tenths:
+        for word, it in weights.items():
+            if tenths := round(10 * it / (it + _SATURATION)):
                 by_tenths[tenths].append(word)
-        yield {tenths: " ".join(by_tenths[tenths]) for tenths in sorted(by_tenths, reverse=True)}
+        yield {
+            tenths: " ".join(sorted(by_tenths[tenths]))
+            for tenths in sorted(by_tenths, reverse=True)
+        }
 
 
 def _collect_fields(plan: ServerPlan, tools: Sequence[_Tool]) -> list[_Fields]:
@@ -230,9 +232,9 @@ def _add_kin(tools: Sequence[_Tool], found: Sequence[_Fields]) -> None:
     for number, tool in enumerate(tools):
         families.setdefault(_LAST_NAMES.sub("", _find_path(tool)) or tool.name, []).append(number)
     for family in families.values():
+        shared = set().union(*(terms[number] for number in family))
         for number in family:
-            others = set().union(*(terms[other] for other in family if other != number))
-            found[number]["kin"] = Counter(others - terms[number])
+            found[number]["kin"] = Counter(shared - terms[number])
 
 
 def _describe_arguments(tool: _Tool) -> JsonObject:
