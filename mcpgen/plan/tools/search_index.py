@@ -7,12 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
+from msgspec import Struct
+
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.plan.naming.operation_phrases import is_opaque
 from mcpgen.plan.naming.words import snake_case
 from mcpgen.plan.tools.search_lexicon import find_related
-from mcpgen.plan.tools.search_results import ResultReader, ResultWords
+from mcpgen.plan.tools.search_results import ResultReader, ResultWords, list_stems
 from mcpgen.search.index import Entry, Lexicon, SearchIndex
 from mcpgen.search.query import CHANGE, READ, REMOVE, find_effects
 from mcpgen.search.words import verbs, words
@@ -80,9 +82,9 @@ def find_tag(tool: _Tool) -> str:
 
 
 def _build_entry(tool: _Tool, terms: dict[int, str]) -> Entry:
-    title = words(tool.title)
+    title = list_stems(tool.title)
     subject = (
-        words(_join_fixed_segments(tool))
+        [*chain.from_iterable(map(list_stems, _list_fixed_segments(tool)))]
         or [word for word in title if word not in verbs()]
         or title
     )
@@ -106,15 +108,16 @@ def _find_path(tool: _Tool) -> str:
     return "" if isinstance(tool, WorkflowPlan) else tool.operation.path
 
 
-def _join_fixed_segments(tool: _Tool) -> str:
+def _list_fixed_segments(tool: _Tool) -> Iterable[str]:
     operations = () if isinstance(tool, WorkflowPlan) else tool.operations
-    parts = (part for it in operations for part in it.path.split("/") if "{" not in part)
-    return " ".join(parts if len(operations) <= 1 else dict.fromkeys(parts))
+    parts = [part for it in operations for part in it.path.split("/") if "{" not in part]
+    return parts if len(operations) <= 1 else dict.fromkeys(parts)
 
 
 def _list_named_things(tool: _Tool) -> tuple[str, ...]:
     """Return the stems of identified things: `issu`, `team` for /sub-issues/{id}/{team_slug}."""
-    named = ((*words(part)[-1:], *words(name)) for part, name in _NAMED.findall(_find_path(tool)))
+    found = _NAMED.findall(_find_path(tool))
+    named = ((*list_stems(part)[-1:], *list_stems(name)) for part, name in found)
     return tuple(dict.fromkeys(chain.from_iterable(named)))
 
 
@@ -122,7 +125,7 @@ def _lists(tool: _Tool) -> tuple[str, ...]:
     if isinstance(tool, WorkflowPlan) or tool.operation.method != "GET":
         return ()
     last = tool.operation.path.rpartition("/")[2]
-    return () if "{" in last else tuple(dict.fromkeys(words(last)))
+    return () if "{" in last else tuple(dict.fromkeys(list_stems(last)))
 
 
 def _find_effect(tool: _Tool) -> str:
@@ -170,24 +173,23 @@ def _collect_fields(plan: ServerPlan, tools: Sequence[_Tool]) -> list[_Fields]:
     reader = ResultReader(plan.api.schemas)
     results = [_count_results(tool, reader) for tool in tools]
     sentences = [_split_description(tool) for tool in tools]
-    schemas = [_describe_arguments(tool) for tool in tools]
-    arguments = [list(_iterate_descriptions(schema)) for schema in schemas]
-    shared = _find_shared(sentences) | _find_shared(arguments)
+    arguments = [_read_arguments(tool) for tool in tools]
+    shared = _find_shared(sentences) | _find_shared([each.descriptions for each in arguments])
     found = [
         {
-            "title": Counter(words(tool.title)),
-            "path": Counter(words(_join_fixed_segments(tool))),
-            "tag": Counter(words(" ".join(_list_tag_words(tool)))),
+            "title": Counter(list_stems(tool.title)),
+            "path": _count_stems(_list_fixed_segments(tool)),
+            "tag": _count_stems(_list_tag_words(tool)),
             "name": _name_words(tool),
-            "description": Counter(_select_distinctive(sentence, shared)),
-            "arguments": Counter(words(" ".join(_iterate_argument_words(schema)))),
-            "about_arguments": Counter(_select_distinctive(about, shared)),
+            "description": _count_stems(_select_distinctive(sentence, shared)),
+            "arguments": _count_stems(argument.names),
+            "about_arguments": _count_stems(_select_distinctive(argument.descriptions, shared)),
             "about_tag": about_tags.get(find_tag(tool), Counter()),
             "result": result.names,
             "about_result": result.descriptions,
         }
-        for tool, sentence, about, schema, result in zip(
-            tools, sentences, arguments, schemas, results, strict=True
+        for tool, sentence, argument, result in zip(
+            tools, sentences, arguments, results, strict=True
         )
     ]
     _add_kin(tools, found)
@@ -221,8 +223,12 @@ def _find_shared(texts: Sequence[Iterable[str]]) -> set[str]:
     return {text for text, count in tools_with.items() if count > most}
 
 
-def _select_distinctive(texts: Iterable[str], shared: set[str]) -> list[str]:
-    return words(" ".join(text for text in texts if text not in shared))
+def _select_distinctive(texts: Iterable[str], shared: set[str]) -> Iterator[str]:
+    return (text for text in texts if text not in shared)
+
+
+def _count_stems(texts: Iterable[str]) -> Counter[str]:
+    return Counter(chain.from_iterable(map(list_stems, texts)))
 
 
 def _add_kin(tools: Sequence[_Tool], found: Sequence[_Fields]) -> None:
@@ -237,14 +243,36 @@ def _add_kin(tools: Sequence[_Tool], found: Sequence[_Fields]) -> None:
             found[number]["kin"] = Counter(shared - terms[number])
 
 
-def _describe_arguments(tool: _Tool) -> JsonObject:
-    """Return the schema of the arguments that are about the task and not about the result."""
+class _ArgumentTexts(Struct, frozen=True):
+    """Texts of the arguments of a tool and of their members."""
+
+    names: list[str]  # also the values that they can have
+    descriptions: list[str]
+
+
+def _read_arguments(tool: _Tool) -> _ArgumentTexts:
+    """Return the texts of the arguments that are about the task and not about the result."""
     own = (
         {tool.continuation} if isinstance(tool, WorkflowPlan) else {tool.continuation, tool.fields}
     )
     properties = tool.input_schema.get("properties", {})
     kept = {name: schema for name, schema in properties.items() if name not in own}
-    return {**tool.input_schema, "properties": kept}
+    found = _ArgumentTexts([], [])
+    _collect_texts({**tool.input_schema, "properties": kept}, found)
+    return found
+
+
+def _collect_texts(schema: JsonObject, found: _ArgumentTexts, depth: int = 0) -> None:
+    """Add the texts of the members of a schema to `found`."""
+    if depth > _MAX_ARGUMENT_DEPTH:
+        return
+    found.names.extend(value for value in schema.get("enum", ()) if isinstance(value, str))
+    found.names.extend(schema.get("properties", ()))
+    for member in _iterate_members(schema):
+        if isinstance(member, dict):
+            if isinstance(member.get("description"), str):
+                found.descriptions.append(member["description"])
+            _collect_texts(member, found, depth + 1)
 
 
 def _start_of(text: str) -> str:
@@ -253,26 +281,6 @@ def _start_of(text: str) -> str:
 
 def _count_results(tool: _Tool, reader: ResultReader) -> ResultWords:
     return ResultWords() if isinstance(tool, WorkflowPlan) else reader.count(tool.operation)
-
-
-def _iterate_argument_words(schema: JsonValue, depth: int = 0) -> Iterator[str]:
-    """Yield the names and the enum values of arguments and their members."""
-    if not isinstance(schema, dict) or depth > _MAX_ARGUMENT_DEPTH:
-        return
-    yield from (value for value in schema.get("enum", ()) if isinstance(value, str))
-    yield from schema.get("properties", {})
-    for member in _iterate_members(schema):
-        yield from _iterate_argument_words(member, depth + 1)
-
-
-def _iterate_descriptions(schema: JsonValue, depth: int = 0) -> Iterator[str]:
-    """Yield the descriptions of arguments and of their members."""
-    if not isinstance(schema, dict) or depth > _MAX_ARGUMENT_DEPTH:
-        return
-    for member in _iterate_members(schema):
-        if isinstance(member, dict) and isinstance(member.get("description"), str):
-            yield str(member["description"])
-        yield from _iterate_descriptions(member, depth + 1)
 
 
 def _iterate_members(schema: Mapping[str, JsonValue]) -> Iterator[JsonValue]:
