@@ -85,10 +85,11 @@ class Direction:
     def convert(self, schema: JsonSchema) -> JsonSchema:
         """Return `schema` in this direction as `of`; the schema itself if nothing is hidden."""
         text = msgspec.json.encode(schema)
-        is_plain = self._mark not in text and self._hiding_references.isdisjoint(
-            _REFERENCE.findall(text)
+        references = _REFERENCE.findall(text)
+        hides = self._mark in text or (
+            bool(references) and not self._hiding_references.isdisjoint(references)
         )
-        return schema if is_plain else self.of(schema)
+        return self.of(schema) if hides else schema
 
     def of(self, schema: JsonSchema, inherited: frozenset[str] = frozenset()) -> JsonSchema:
         """Return `schema` in this direction; its `$ref`s refer to `schemas`.

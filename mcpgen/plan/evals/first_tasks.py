@@ -19,11 +19,7 @@ from mcpgen.ir.workflow import InputValue
 from mcpgen.jsonschema.samples import CannotSampleError, Which
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.plan.cases.calls import Call, Calls, CaseContext
-from mcpgen.plan.evals.stored_items import (
-    StoredItems,
-    find_stored_items,
-    iterate_parents,
-)
+from mcpgen.plan.evals.stored_items import ItemCollections, StoredItems, iterate_parents
 from mcpgen.plan.skills.writing import quote_text
 from mcpgen.text.json_pointer import pointer_tokens
 from mcpgen.text.secret_names import is_secret_name
@@ -66,7 +62,7 @@ class _Making:
             and tool.policies.task != "required"
             and not tool.policies.select
         ]
-        self._stored = find_stored_items(plan.tools, self._calls.answered)
+        self._collections = ItemCollections(plan.tools, self._calls.answered)
         self._used: set[tuple[str, str]] = set()  # pairs of tools that have a task
 
     # Kinds of tasks
@@ -104,9 +100,12 @@ class _Making:
     def iterate_creation_tasks(self) -> Iterator[JsonObject]:
         """Yield a task for each collection: create an item, and read it."""
         usable = {tool.name for tool in self._tools}
-        for stored in self._stored.values():
-            read = stored.by_method.get("GET")
-            if read is not None and {read.name, stored.create.name} <= usable:
+        for key, tools in self._collections.iterate():
+            read = tools.get("GET")
+            if read is None or read.name not in usable:
+                continue
+            stored = self._collections.find(key)
+            if stored is not None and stored.create.name in usable:
                 yield from self._make_pair(stored.create, read, None)
 
     def iterate_deletion_tasks(self) -> Iterator[JsonObject]:
@@ -115,9 +114,12 @@ class _Making:
         What a collection inside of an item has at the start is less certain.
         """
         usable = {tool.name for tool in self._tools}
-        for stored in self._stored.values():
-            delete = stored.by_method.get("DELETE")
-            if delete is None or delete.name not in usable or "{" in stored.path:
+        for key, tools in self._collections.iterate():
+            delete = tools.get("DELETE")
+            if delete is None or delete.name not in usable or "{" in key[1]:
+                continue
+            stored = self._collections.find(key)
+            if stored is None:
                 continue
             with suppress(CannotSampleError):
                 call = self._calls.call(delete, "smallest")
@@ -140,7 +142,7 @@ class _Making:
         if (first.name, second.name) in self._used:
             return
         with suppress(CannotSampleError):
-            stored = self._find_collection(first)
+            stored = self._collections.find_target(first)
             call = self._make_first_call(first, stored)
             following = self._calls.call(second, "smallest")
             known = self._read_link(first, second, link, call) if link else {}
@@ -169,10 +171,6 @@ class _Making:
                 task["state"] = [{**_fill_path(stored, call.request["path"]), "has": has}]
             yield task
 
-    def _find_collection(self, tool: ToolPlan) -> StoredItems | None:
-        """Return the collection to which a tool adds an item; None if it adds to none."""
-        return next((it for it in self._stored.values() if it.create.name == tool.name), None)
-
     def _make_first_call(self, tool: ToolPlan, stored: StoredItems | None) -> Call:
         """Return a call that does not create an item that exists already.
 
@@ -197,8 +195,7 @@ class _Making:
         arguments = {it.wire_name: it for it in tool.arguments if it.location == "path"}
         placed = {name: value for name, value in known.items() if name in arguments}
         for variable, collection in iterate_parents(tool.operation):
-            stored = self._stored.get(collection)
-            if stored is None or variable not in arguments:
+            if variable not in arguments or (stored := self._collections.find(collection)) is None:
                 continue
             schema = arguments[variable].schema
             if stored.known_id is None or self._calls.sent.problem(schema, stored.known_id):
@@ -216,7 +213,7 @@ class _Making:
             names = {it.wire_name: it.name for it in tool.arguments if it.location == "path"}
             values = dict(step.arguments.members)
             for variable, collection in iterate_parents(tool.operation):
-                stored = self._stored.get(collection)
+                stored = self._collections.find(collection)
                 value = values.get(names.get(variable, ""))
                 is_known = stored is not None and stored.known_id is not None
                 if is_known and isinstance(value, InputValue) and not value.pointer:

@@ -8,8 +8,9 @@ member that identifies it. Tests run the tasks that are made from them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -24,6 +25,8 @@ from mcpgen.text.json_pointer import json_pointer
 from mcpgen.text.uri_template import mask_variables
 
 _ITEM = "/{}"
+CollectionKey: TypeAlias = tuple[str, str]
+"""The source of a collection, and its masked path without the last slash."""
 
 
 class ItemPlace(Struct, frozen=True):
@@ -52,44 +55,65 @@ class StoredItems(Struct, frozen=True):
     known_id: JsonValue  # of an item at the start; None if there is none
 
 
-def find_stored_items(
-    tools: Sequence[ToolPlan], answered: Samples
-) -> dict[tuple[str, str], StoredItems]:
-    """Return the collections by source and masked path, in the order of the tools."""
-    by_path: dict[tuple[str, str], dict[str, ToolPlan]] = {}
-    for tool in tools:
-        key = (tool.operation.source, mask_variables(tool.operation.path).rstrip("/"))
-        by_path.setdefault(key, {})[tool.operation.method] = tool
-    found: dict[tuple[str, str], StoredItems] = {}
-    for (source, path), methods in by_path.items():
-        items = by_path.get((source, f"{path}{_ITEM}"))
-        if "POST" in methods and items is not None:
-            stored = _describe(source, methods["POST"], items, answered)
-            if stored is not None:
-                found[source, path] = stored
-    return found
+class ItemCollections:
+    """The collections of a server. Each is examined when it is first needed: samples take long."""
+
+    def __init__(self, tools: Iterable[ToolPlan], answered: Samples) -> None:
+        self._answered = answered
+        self._by_path: dict[CollectionKey, dict[str, ToolPlan]] = {}
+        for tool in tools:
+            self._by_path.setdefault(_find_key(tool), {})[tool.operation.method] = tool
+        self._examined: dict[CollectionKey, StoredItems | None] = {}
+
+    def iterate(self) -> Iterator[tuple[CollectionKey, Mapping[str, ToolPlan]]]:
+        """Yield what may be a collection, with the tools of the path of an item by method."""
+        for key, methods in self._by_path.items():
+            if "POST" in methods and (items := self._get_item_tools(key)):
+                yield key, items
+
+    def find(self, key: CollectionKey) -> StoredItems | None:
+        """Return a collection; None if there is none, or no response shows an item."""
+        if key not in self._examined:
+            self._examined[key] = None
+            create, items = self._by_path.get(key, {}).get("POST"), self._get_item_tools(key)
+            if create is not None and items:
+                self._examined[key] = _describe(create, items, self._answered)
+        return self._examined[key]
+
+    def find_target(self, tool: ToolPlan) -> StoredItems | None:
+        """Return the collection to which a tool adds an item; None if it adds to none."""
+        stored = self.find(_find_key(tool))
+        return stored if stored is not None and stored.create.name == tool.name else None
+
+    def _get_item_tools(self, key: CollectionKey) -> Mapping[str, ToolPlan]:
+        source, path = key
+        return self._by_path.get((source, f"{path}{_ITEM}"), {})
+
+
+def _find_key(tool: ToolPlan) -> CollectionKey:
+    return tool.operation.source, mask_variables(tool.operation.path).rstrip("/")
 
 
 def _describe(
-    source: str, create: ToolPlan, items: Mapping[str, ToolPlan], answered: Samples
+    create: ToolPlan, items: Mapping[str, ToolPlan], answered: Samples
 ) -> StoredItems | None:
     parameter = _last_variable(next(iter(items.values())).operation.path)
     names = _list_id_names(parameter, create.operation.path)
     created = _find_item(create.operation, names, answered)
-    places = [
-        _find_item(tool.operation, names, answered)
-        for tool in (items.get(method) for method in ("GET", "PATCH", "PUT"))
-        if tool is not None
-    ]
-    shown = next((it for it in (*places[:1], created, *places[1:]) if it is not None), None)
+    places = (
+        _find_item(items[method].operation, names, answered)
+        for method in ("GET", "PATCH", "PUT")
+        if method in items
+    )
+    shown = next(places, None) or created or next(filter(None, places), None)
     if shown is None:
         return None
-    path = create.operation.path.rstrip("/")
+    source, path = create.operation.source, create.operation.path.rstrip("/")
     known = shown.example.get(shown.id_member)
     return StoredItems(source, path, parameter, items, create, created, shown.id_member, known)
 
 
-def iterate_parents(operation: Operation) -> Iterator[tuple[str, tuple[str, str]]]:
+def iterate_parents(operation: Operation) -> Iterator[tuple[str, CollectionKey]]:
     """Yield each path parameter that names an item, with the key of its collection."""
     for variable, path in iterate_collections(operation):
         yield variable, (operation.source, mask_variables(path))

@@ -96,12 +96,13 @@ class _Proposing:
                 yield proposal
 
     def _propose_search(self, finds: ToolPlan, acts: ToolPlan, variable: str) -> FindThenAct | None:
-        by = _choose_narrowing(finds)
+        if (by := _choose_narrowing(finds)) is None:
+            return None
         target = next(
             (it for it in acts.arguments if (it.location, it.wire_name) == ("path", variable)), None
         )
         found = _locate_identifier(finds, variable)
-        if by is None or target is None or found is None or not _fits(target, found):
+        if target is None or found is None or not _fits(target, found):
             return None
         is_known = by.wire_name.lower() in found.others  # else it may name the owner of the list
         if found.member == by.wire_name or not (is_known or by.wire_name.lower() in _VAGUE):

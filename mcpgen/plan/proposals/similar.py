@@ -22,7 +22,7 @@ from mcpgen.plan.naming.words import snake_case
 from mcpgen.plan.schemas.tool_schema import list_response_schemas
 from mcpgen.plan.tools.entries import names_of
 from mcpgen.plan.tools.listing import list_names
-from mcpgen.plan.tools.merged import DisagreementError, find_common_words, merge_tools
+from mcpgen.plan.tools.merged import DisagreementError, check_agreement, find_common_words
 from mcpgen.plan.tools.verb_classes import DEEDS
 from mcpgen.search.words import words
 
@@ -182,6 +182,8 @@ class _Finding:
 
     def find(self, candidates: Sequence[_Candidate]) -> Iterator[SimilarOperations]:
         """Yield and store the groups among tools whose paths end alike."""
+        if len(candidates) < 2:
+            return  # as for most paths
         by_result: dict[str, list[_Candidate]] = {}
         for candidate in candidates:
             by_result.setdefault(self._results.describe(candidate.tool), []).append(candidate)
@@ -209,7 +211,7 @@ class _Finding:
                 return None
             entry = MergedEntry({choice: it.key for choice, it in members.items()}, argument)
             try:
-                merge_tools(name, entry, members)
+                check_agreement(entry, members)
             except DisagreementError as error:
                 del members[error.choice]
             else:
@@ -274,31 +276,48 @@ class _Results:
 
     def __init__(self, schemas: Mapping[str, JsonSchema]) -> None:
         self._keys = dict.fromkeys(schemas, "")
+        plain = {name: _simplify(schema) for name, schema in schemas.items()}
+        kinds = 0
         for _ in range(_ROUNDS):  # each one looks through one more reference
-            self._keys = {name: self._hash(schema) for name, schema in schemas.items()}
+            self._keys = {name: self._hash(schema) for name, schema in plain.items()}
+            before, kinds = kinds, len({*self._keys.values()})
+            if kinds == before:  # what was alike is alike behind one more reference, so behind all
+                break
 
     def describe(self, tool: ToolPlan) -> str:
         """Return the result of a tool as a key."""
         found, is_sure = list_response_schemas(tool.operation)
-        return self._hash([tool.result_key, is_sure, *found])
+        return self._hash(_simplify([tool.result_key, is_sure, *found]))
 
-    def _hash(self, value: JsonValue) -> str:
-        plain = json.dumps(self._simplify(value), sort_keys=True, default=str)
-        return hashlib.sha256(plain.encode()).hexdigest()
+    def _hash(self, plain: object) -> str:
+        """Return the key of a simplified value, with the current keys of what it refers to."""
+        text = json.dumps(plain, sort_keys=True, default=self._replace_reference)
+        return hashlib.sha256(text.encode()).hexdigest()
 
-    def _simplify(self, value: JsonValue, *, are_names: bool = False) -> JsonValue:
-        if isinstance(value, list):
-            return [self._simplify(it) for it in value]
-        if not isinstance(value, dict):
-            return value
-        reference = value.get("$ref")
-        if isinstance(reference, str) and not are_names:
-            return ["$ref", self._keys.get(reference.rpartition("/")[2], reference)]
-        return {
-            key: self._simplify(it, are_names=not are_names and key in {"properties", "$defs"})
-            for key, it in value.items()
-            if are_names or key not in _TEXTS
-        }
+    def _replace_reference(self, value: object) -> JsonValue:
+        if isinstance(value, _Reference):
+            return ["$ref", self._keys.get(value.to.rpartition("/")[2], value.to)]
+        return str(value)
+
+
+class _Reference(Struct, frozen=True):
+    to: str  # "#/components/schemas/Pet"
+
+
+def _simplify(value: JsonValue, *, are_names: bool = False) -> object:
+    """Return a value without texts, and with a `_Reference` in place of each `$ref`."""
+    if isinstance(value, list):
+        return [_simplify(it) for it in value]
+    if not isinstance(value, dict):
+        return value
+    reference = value.get("$ref")
+    if isinstance(reference, str) and not are_names:
+        return _Reference(reference)
+    return {
+        key: _simplify(it, are_names=not are_names and key in {"properties", "$defs"})
+        for key, it in value.items()
+        if are_names or key not in _TEXTS
+    }
 
 
 def _drop_repeated_owners(candidates: Sequence[_Candidate]) -> list[_Candidate]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from mcpgen.ir.skill_plan import SkillPlan, SkillSection, SkillText
 from mcpgen.ir.tool_plan import ServerPlan, ToolGroupPlan, ToolPlan, Toolset
@@ -58,7 +59,7 @@ def draft_api_skill(name: str, facts: ToolFacts, skills: Mapping[str, str]) -> S
         make_call_section(plan, tools),
         _make_toolset_section(plan, groups, skills),
         _make_workflow_section(plan, skills),
-        make_section("Order of steps", bullets(list(iterate_chains(facts, tools))[:_MAX_CHAINS])),
+        make_section("Order of steps", bullets(islice(iterate_chains(facts, tools), _MAX_CHAINS))),
         make_identifier_section(facts, tools, 700),
         make_page_section(tools, 500),
         make_effect_section(tools, 600),

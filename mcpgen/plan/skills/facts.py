@@ -344,9 +344,11 @@ def describe_failures(tools: Iterable[ToolPlan], facts: ToolFacts) -> Iterator[s
     meanings: dict[tuple[str, str], list[str]] = {}
     for tool in tools:
         for response in tool.operation.responses:
+            is_error = response.status[:1] in {"4", "5"}
+            if not is_error or response.description in facts.general_errors:
+                continue
             text = quote_text(response.description, 160).rstrip(".")
-            is_known = text.lower() in _PHRASES or response.description in facts.general_errors
-            if response.status[:1] in {"4", "5"} and text and not is_known:
+            if text and text.lower() not in _PHRASES:
                 meanings.setdefault((response.status, text), []).append(tool.name)
     for (status, text), names in sorted(meanings.items()):
         yield f"{status} from {join_names(sorted(names), 6)}: {text}."

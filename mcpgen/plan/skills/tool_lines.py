@@ -43,19 +43,20 @@ def write_tool_lines(tools: Sequence[ToolPlan], tokens: int, search: str) -> tup
     `search` is the name of the tool that finds tools, or "".
     """
     rest = f"{{:,}} more; find them with {code(search)}." if search else "{:,} more."
-    full = [
-        f"{code(tool.name)} ({describe_effect(tool)}; {describe_needs(tool)}):"
-        f" {_describe_purpose(tool)}".removesuffix(": ")
-        for tool in tools
-    ]
-    if len(taken := take_lines(full, tokens, rest)) >= len(full):
+    taken = take_lines(tools, tokens, rest, write=_write_tool_line)
+    if len(taken) >= len(tools):
         return taken
-    short = []
-    for tool in tools:
-        title = quote_sentence(tool.title, _MAX_TITLE)
-        line = f"{code(tool.name)} ({describe_effect(tool)})"
-        short.append(f"{line}: {title}" if title else line)
-    return take_lines(short, tokens, rest)
+    return take_lines(tools, tokens, rest, write=_write_short_tool_line)
+
+
+def _write_tool_line(tool: ToolPlan) -> str:
+    line = f"{code(tool.name)} ({describe_effect(tool)}; {describe_needs(tool)})"
+    return f"{line}: {_describe_purpose(tool)}".removesuffix(": ")
+
+
+def _write_short_tool_line(tool: ToolPlan) -> str:
+    line = f"{code(tool.name)} ({describe_effect(tool)})"
+    return f"{line}: {quote_sentence(tool.title, _MAX_TITLE)}".removesuffix(": ")
 
 
 def _describe_purpose(tool: ToolPlan) -> str:

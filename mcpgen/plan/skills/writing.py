@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from mcpgen.contract.frontmatter import MAX_DESCRIPTION
 from mcpgen.ir.skill_plan import MAX_FILE_TOKENS, SkillBlock, SkillPlan, SkillSection
@@ -14,6 +14,8 @@ from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.text.invisible import escape_markdown_line, visible
 from mcpgen.text.prose import end_sentence, plain_line, shorten_at_sentence, split_sentences
 from mcpgen.text.signals.steering import find_steering_phrases
+
+T = TypeVar("T")
 
 _BYTES_OF_A_TOKEN = 4
 _MAX_SHOWN_NAMES = 12
@@ -109,14 +111,20 @@ def estimate_text_tokens(lines: Iterable[str]) -> int:
     return math.ceil(size / _BYTES_OF_A_TOKEN)
 
 
-def take_lines(lines: Sequence[str], tokens: int, rest: str) -> tuple[str, ...]:
-    """Return as many lines as a budget allows; `rest` is a last line with the number of others."""
+def take_lines(
+    items: Sequence[T], tokens: int, rest: str, *, write: Callable[[T], str] = str
+) -> tuple[str, ...]:
+    """Return the lines of as many items as a budget allows; no others are written.
+
+    `rest` is a last line with the number of other items.
+    """
     taken: list[str] = []
     room = tokens - estimate_text_tokens([rest])
-    for line in lines:
+    for item in items:
+        line = write(item)
         room -= estimate_text_tokens([line])
         if room < 0:
-            return (*taken, rest.format(len(lines) - len(taken)))
+            return (*taken, rest.format(len(items) - len(taken)))
         taken.append(line)
     return tuple(taken)
 

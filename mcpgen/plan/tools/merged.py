@@ -61,6 +61,15 @@ def merge_tools(name: str, entry: MergedEntry, members: Mapping[str, ToolPlan]) 
     return _Merging(name, entry, members).merge()
 
 
+def check_agreement(entry: MergedEntry, members: Mapping[str, ToolPlan]) -> None:
+    """Check whether `merge_tools` can serve several operations with one tool.
+
+    Raises:
+        DisagreementError: their schemas do not agree.
+    """
+    _Merging("", entry, members).check()
+
+
 class _Merging:
     """Merging of the tools of one entry."""
 
@@ -71,9 +80,18 @@ class _Merging:
         self._members = members
         self._tools = list(members.values())
 
-    def merge(self) -> ToolPlan:
-        first = max(self._tools, key=lambda tool: EFFECTS.index(tool.effect))
+    def check(self) -> JsonObject:
+        """Return the listed schema of the arguments.
+
+        Raises:
+            DisagreementError: results or arguments differ.
+        """
         self._check_results()
+        return self._merge_inputs()
+
+    def merge(self) -> ToolPlan:
+        input_schema = self.check()
+        first = max(self._tools, key=lambda tool: EFFECTS.index(tool.effect))
         title = plain_line(self._entry.title) or self._join_titles()
         annotations: JsonObject = {"title": title}
         reasons = {}
@@ -81,7 +99,6 @@ class _Merging:
             annotations[hint] = combine(tool.annotations[hint] for tool in self._tools)
             decisive = next(it for it in self._tools if it.annotations[hint] == annotations[hint])
             reasons[hint] = HintReason(rule="merged", evidence=f"as `{decisive.key}`")
-        input_schema = self._merge_inputs()
         merged = ToolPlan(
             name=self._name,
             function=to_identifier(self._name),

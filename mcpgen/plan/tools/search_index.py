@@ -7,12 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
+from msgspec import Struct
+
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.plan.naming.operation_phrases import is_opaque
 from mcpgen.plan.naming.words import snake_case
 from mcpgen.plan.tools.search_lexicon import find_related
-from mcpgen.plan.tools.search_results import ResultReader, ResultWords
+from mcpgen.plan.tools.search_results import ResultReader, ResultWords, list_stems
 from mcpgen.search.index import Entry, Lexicon, SearchIndex
 from mcpgen.search.query import CHANGE, READ, REMOVE, find_effects
 from mcpgen.search.words import verbs, words
@@ -47,7 +49,8 @@ _ALWAYS_SHARED = 3
 
 _CALLER = re.compile(r"\b(?:authenticated|current) user\b", re.IGNORECASE)
 _WHO_CALLS = frozenset({"account", "me", "my", "myself", "self", "user"})  # segments of a path
-_SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n")
+# The search skips to the first space, which the look-behinds include.
+_SENTENCE = re.compile(r"\s(?:(?<=[.!?:]\s)\s*|(?<=\n))")
 _LAST_NAMES = re.compile(r"(?:/\{[^}]*\})+$")
 _NAMED = re.compile(r"([^/{}]*)/\{([^}]*)\}")
 
@@ -68,8 +71,8 @@ def make_index(plan: ServerPlan) -> SearchIndex | None:
 
 
 def _build_lexicon(fields: Sequence[_Fields]) -> Lexicon:
-    terms = {word for each in fields for words_of in each.values() for word in words_of}
-    topics = {word for each in fields for name in _TOPICS for word in each[name]}
+    terms = set[str]().union(*(counted for each in fields for counted in each.values()))
+    topics = set[str]().union(*(each[name] for each in fields for name in _TOPICS))
     return Lexicon(find_related(terms, topics))
 
 
@@ -79,9 +82,9 @@ def find_tag(tool: _Tool) -> str:
 
 
 def _build_entry(tool: _Tool, terms: dict[int, str]) -> Entry:
-    title = words(tool.title)
+    title = list_stems(tool.title)
     subject = (
-        words(_join_fixed_segments(tool))
+        [*chain.from_iterable(map(list_stems, _list_fixed_segments(tool)))]
         or [word for word in title if word not in verbs()]
         or title
     )
@@ -105,15 +108,16 @@ def _find_path(tool: _Tool) -> str:
     return "" if isinstance(tool, WorkflowPlan) else tool.operation.path
 
 
-def _join_fixed_segments(tool: _Tool) -> str:
+def _list_fixed_segments(tool: _Tool) -> Iterable[str]:
     operations = () if isinstance(tool, WorkflowPlan) else tool.operations
-    parts = (part for it in operations for part in it.path.split("/") if "{" not in part)
-    return " ".join(parts if len(operations) <= 1 else dict.fromkeys(parts))
+    parts = [part for it in operations for part in it.path.split("/") if "{" not in part]
+    return parts if len(operations) <= 1 else dict.fromkeys(parts)
 
 
 def _list_named_things(tool: _Tool) -> tuple[str, ...]:
     """Return the stems of identified things: `issu`, `team` for /sub-issues/{id}/{team_slug}."""
-    named = ((*words(part)[-1:], *words(name)) for part, name in _NAMED.findall(_find_path(tool)))
+    found = _NAMED.findall(_find_path(tool))
+    named = ((*list_stems(part)[-1:], *list_stems(name)) for part, name in found)
     return tuple(dict.fromkeys(chain.from_iterable(named)))
 
 
@@ -121,7 +125,7 @@ def _lists(tool: _Tool) -> tuple[str, ...]:
     if isinstance(tool, WorkflowPlan) or tool.operation.method != "GET":
         return ()
     last = tool.operation.path.rpartition("/")[2]
-    return () if "{" in last else tuple(dict.fromkeys(words(last)))
+    return () if "{" in last else tuple(dict.fromkeys(list_stems(last)))
 
 
 def _find_effect(tool: _Tool) -> str:
@@ -143,21 +147,22 @@ def _is_own(tool: _Tool) -> bool:
 
 def _weigh_terms(tools: Sequence[_Fields]) -> Iterator[dict[int, str]]:
     """Yield the weights of the words of each tool: BM25F without rarity, in tenths."""
-    average = {
-        name: sum(fields[name].total() for fields in tools) / len(tools) or 1.0 for name in _WEIGHTS
-    }
-    for fields in tools:
+    lengths = [{name: fields[name].total() for name in _WEIGHTS} for fields in tools]
+    average = {name: sum(each[name] for each in lengths) / len(tools) or 1.0 for name in _WEIGHTS}
+    for fields, totals in zip(tools, lengths, strict=True):
         weights: dict[str, float] = {}
         for name, weight in _WEIGHTS.items():
-            length = 1 - _LENGTH + _LENGTH * fields[name].total() / average[name]
+            length = 1 - _LENGTH + _LENGTH * totals[name] / average[name]
             for word, count in fields[name].items():
                 weights[word] = weights.get(word, 0.0) + weight * count / length
         by_tenths: defaultdict[int, list[str]] = defaultdict(list)
-        for word, it in sorted(weights.items()):
-            tenths = round(10 * it / (it + _SATURATION))
-            if tenths:
+        for word, it in weights.items():
+            if tenths := round(10 * it / (it + _SATURATION)):
                 by_tenths[tenths].append(word)
-        yield {tenths: " ".join(by_tenths[tenths]) for tenths in sorted(by_tenths, reverse=True)}
+        yield {
+            tenths: " ".join(sorted(by_tenths[tenths]))
+            for tenths in sorted(by_tenths, reverse=True)
+        }
 
 
 def _collect_fields(plan: ServerPlan, tools: Sequence[_Tool]) -> list[_Fields]:
@@ -168,24 +173,23 @@ def _collect_fields(plan: ServerPlan, tools: Sequence[_Tool]) -> list[_Fields]:
     reader = ResultReader(plan.api.schemas)
     results = [_count_results(tool, reader) for tool in tools]
     sentences = [_split_description(tool) for tool in tools]
-    schemas = [_describe_arguments(tool) for tool in tools]
-    arguments = [list(_iterate_descriptions(schema)) for schema in schemas]
-    shared = _find_shared(sentences) | _find_shared(arguments)
+    arguments = [_read_arguments(tool) for tool in tools]
+    shared = _find_shared(sentences) | _find_shared([each.descriptions for each in arguments])
     found = [
         {
-            "title": Counter(words(tool.title)),
-            "path": Counter(words(_join_fixed_segments(tool))),
-            "tag": Counter(words(" ".join(_list_tag_words(tool)))),
+            "title": Counter(list_stems(tool.title)),
+            "path": _count_stems(_list_fixed_segments(tool)),
+            "tag": _count_stems(_list_tag_words(tool)),
             "name": _name_words(tool),
-            "description": Counter(_select_distinctive(sentence, shared)),
-            "arguments": Counter(words(" ".join(_iterate_argument_words(schema)))),
-            "about_arguments": Counter(_select_distinctive(about, shared)),
+            "description": _count_stems(_select_distinctive(sentence, shared)),
+            "arguments": _count_stems(argument.names),
+            "about_arguments": _count_stems(_select_distinctive(argument.descriptions, shared)),
             "about_tag": about_tags.get(find_tag(tool), Counter()),
             "result": result.names,
             "about_result": result.descriptions,
         }
-        for tool, sentence, about, schema, result in zip(
-            tools, sentences, arguments, schemas, results, strict=True
+        for tool, sentence, argument, result in zip(
+            tools, sentences, arguments, results, strict=True
         )
     ]
     _add_kin(tools, found)
@@ -219,8 +223,12 @@ def _find_shared(texts: Sequence[Iterable[str]]) -> set[str]:
     return {text for text, count in tools_with.items() if count > most}
 
 
-def _select_distinctive(texts: Iterable[str], shared: set[str]) -> list[str]:
-    return words(" ".join(text for text in texts if text not in shared))
+def _select_distinctive(texts: Iterable[str], shared: set[str]) -> Iterator[str]:
+    return (text for text in texts if text not in shared)
+
+
+def _count_stems(texts: Iterable[str]) -> Counter[str]:
+    return Counter(chain.from_iterable(map(list_stems, texts)))
 
 
 def _add_kin(tools: Sequence[_Tool], found: Sequence[_Fields]) -> None:
@@ -230,19 +238,41 @@ def _add_kin(tools: Sequence[_Tool], found: Sequence[_Fields]) -> None:
     for number, tool in enumerate(tools):
         families.setdefault(_LAST_NAMES.sub("", _find_path(tool)) or tool.name, []).append(number)
     for family in families.values():
+        shared = set().union(*(terms[number] for number in family))
         for number in family:
-            others = set().union(*(terms[other] for other in family if other != number))
-            found[number]["kin"] = Counter(others - terms[number])
+            found[number]["kin"] = Counter(shared - terms[number])
 
 
-def _describe_arguments(tool: _Tool) -> JsonObject:
-    """Return the schema of the arguments that are about the task and not about the result."""
+class _ArgumentTexts(Struct, frozen=True):
+    """Texts of the arguments of a tool and of their members."""
+
+    names: list[str]  # also the values that they can have
+    descriptions: list[str]
+
+
+def _read_arguments(tool: _Tool) -> _ArgumentTexts:
+    """Return the texts of the arguments that are about the task and not about the result."""
     own = (
         {tool.continuation} if isinstance(tool, WorkflowPlan) else {tool.continuation, tool.fields}
     )
     properties = tool.input_schema.get("properties", {})
     kept = {name: schema for name, schema in properties.items() if name not in own}
-    return {**tool.input_schema, "properties": kept}
+    found = _ArgumentTexts([], [])
+    _collect_texts({**tool.input_schema, "properties": kept}, found)
+    return found
+
+
+def _collect_texts(schema: JsonObject, found: _ArgumentTexts, depth: int = 0) -> None:
+    """Add the texts of the members of a schema to `found`."""
+    if depth > _MAX_ARGUMENT_DEPTH:
+        return
+    found.names.extend(value for value in schema.get("enum", ()) if isinstance(value, str))
+    found.names.extend(schema.get("properties", ()))
+    for member in _iterate_members(schema):
+        if isinstance(member, dict):
+            if isinstance(member.get("description"), str):
+                found.descriptions.append(member["description"])
+            _collect_texts(member, found, depth + 1)
 
 
 def _start_of(text: str) -> str:
@@ -251,26 +281,6 @@ def _start_of(text: str) -> str:
 
 def _count_results(tool: _Tool, reader: ResultReader) -> ResultWords:
     return ResultWords() if isinstance(tool, WorkflowPlan) else reader.count(tool.operation)
-
-
-def _iterate_argument_words(schema: JsonValue, depth: int = 0) -> Iterator[str]:
-    """Yield the names and the enum values of arguments and their members."""
-    if not isinstance(schema, dict) or depth > _MAX_ARGUMENT_DEPTH:
-        return
-    yield from (value for value in schema.get("enum", ()) if isinstance(value, str))
-    yield from schema.get("properties", {})
-    for member in _iterate_members(schema):
-        yield from _iterate_argument_words(member, depth + 1)
-
-
-def _iterate_descriptions(schema: JsonValue, depth: int = 0) -> Iterator[str]:
-    """Yield the descriptions of arguments and of their members."""
-    if not isinstance(schema, dict) or depth > _MAX_ARGUMENT_DEPTH:
-        return
-    for member in _iterate_members(schema):
-        if isinstance(member, dict) and isinstance(member.get("description"), str):
-            yield str(member["description"])
-        yield from _iterate_descriptions(member, depth + 1)
 
 
 def _iterate_members(schema: Mapping[str, JsonValue]) -> Iterator[JsonValue]:

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from mcpgen.text.invisible import visible
+from mcpgen.text.invisible import escape_markdown_line, visible
 
 VISIBLE_FORMATS = {  # format characters that are drawn: Arabic, Syriac and Kaithi number signs
     *range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD,
@@ -66,3 +66,18 @@ def test_characters_needed_by_text_are_kept(text: str) -> None:
 )
 def test_joiners_and_selectors_cannot_carry_a_message(text: str, shown: str, removed: int) -> None:
     assert visible(text) == (shown, removed)
+
+
+@pytest.mark.parametrize(
+    ("line", "escaped"),
+    [
+        ("plain text: a, b.", "plain text: a, b."),
+        ("*a* [b] #c & $d ~e | f_g \\ h", r"\*a\* \[b\] \#c \& \$d \~e \| f\_g \\ h"),
+        ("<b> to a@b.example", "&lt;b> to a&#64;b.example"),
+        ("see HTTPS://a.example", r"see HTTPS\://a.example"),
+        ("see WWW.b.example", r"see WWW\.b.example"),
+        ("`a*b` and *c", r"`a*b` and \*c"),
+    ],
+)
+def test_markdown_is_escaped_outside_code(line: str, escaped: str) -> None:
+    assert escape_markdown_line(line) == escaped

@@ -146,18 +146,32 @@ def test_operations_that_differ_otherwise_are_not_proposed(
     assert find(make, one, other) == [], why
 
 
-def test_results_that_differ_only_where_the_list_cuts_them_differ(make: Any) -> None:
-    def nest(leaf: dict[str, Any], depth: int) -> dict[str, Any]:
-        if not depth:
-            return leaf
-        return {"type": "object", "properties": {"a": nest(leaf, depth - 1), "b": {"type": "null"}}}
+def _nest(leaf: dict[str, Any], depth: int) -> dict[str, Any]:
+    if not depth:
+        return leaf
+    return {"type": "object", "properties": {"a": _nest(leaf, depth - 1), "b": {"type": "null"}}}
 
+
+def test_results_that_differ_only_where_the_list_cuts_them_differ(make: Any) -> None:
     found = find(
         make,
-        get("/orgs/{org}/secrets", "List secrets", nest({"type": "string"}, 14)),
-        get("/repos/{repo}/secrets", "List secrets", nest({"type": "integer"}, 14)),
+        get("/orgs/{org}/secrets", "List secrets", _nest({"type": "string"}, 14)),
+        get("/repos/{repo}/secrets", "List secrets", _nest({"type": "integer"}, 14)),
     )
     assert found == []
+
+
+def test_results_that_differ_only_behind_four_references_differ(make: Any) -> None:
+    root = make.document()
+    root |= {"paths": {}, "components": {"schemas": {}}}
+    for kind, path in (("string", "/orgs/{org}/secrets"), ("integer", "/repos/{repo}/secrets")):
+        names = [f"{kind}{number}" for number in range(4)]
+        leaves = [*({"$ref": f"#/components/schemas/{name}"} for name in names[1:]), {"type": kind}]
+        for name, leaf in zip(names, leaves, strict=True):
+            root["components"]["schemas"][name] = _nest(leaf, 6)
+        result = {"$ref": f"#/components/schemas/{kind}0"}
+        root["paths"][path] = {"get": describe(path, "List secrets", result)}
+    assert find_similar(make(root).plan()) == []
 
 
 def test_a_name_in_use_is_not_proposed(make: Any) -> None:
