@@ -188,6 +188,14 @@ class Samples:
         """
         return self._direction.schemas.fits(self._convert(schema), value)
 
+    def is_surely_invalid(self, schema: JsonSchema, value: JsonValue) -> bool:
+        """Return whether a value is invalid; False for a value that takes too long to check.
+
+        Raises:
+            UnusableSchemaError: the schema cannot be compiled.
+        """
+        return self._direction.schemas.is_surely_invalid(self._convert(schema), value)
+
     def checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
         """Return a function that checks many values against one schema.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from operator import itemgetter
@@ -124,7 +124,9 @@ class Violations:
         """
         self._first.clear()
         spot = _Spot("", "", lambda new: new)
-        yield from self._iterate_violations(schema, value, spot, self._samples.checker(schema))
+        yield from self._iterate_violations(
+            schema, value, spot, partial(self._samples.fits, schema)
+        )
 
     def _iterate_violations(
         self, schema: JsonSchema, value: JsonValue, spot: _Spot, is_valid: _Check
@@ -207,7 +209,7 @@ class Violations:
     ) -> Iterator[_Violation]:
         for choice in _CHOICES:
             for number, option in enumerate(keywords.get(choice, ())[:_MOST_OPTIONS], start=1):
-                chosen, is_fitting = value, self._samples.checker(option)(value)
+                chosen, is_fitting = value, self._samples.fits(option, value)
                 if not is_fitting:
                     with suppress(CannotSampleError):
                         chosen = self._samples.sample(option, "largest", seed=spot.place)
@@ -375,7 +377,10 @@ class Refusals:
             parameter,
             repr(value),  # in Python, true equals 1
             lambda: self._find_breaking_values(
-                [parameter.schema], value, could_travel=partial(travels, parameter)
+                parameter.schema,
+                partial(self._calls.sent.is_surely_invalid, parameter.schema),
+                value,
+                could_travel=partial(travels, parameter),
             ),
         )
 
@@ -384,8 +389,11 @@ class Refusals:
             make_members_optional(self._calls.body_schema(item), tool.members, self._shapes.of)
             for item in tool.body
         ]
+        checks = [self._calls.sent.make_invalidity_check(schema) for schema in schemas]
         fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
-        return self._find_breaking_values(schemas, value, fixed)
+        return self._find_breaking_values(
+            schemas[0], lambda new: all(is_invalid(new) for is_invalid in checks), value, fixed
+        )
 
     def _iterate_refused(
         self, tool: ToolPlan, name: str, broken: _Broken, unbroken: list[str]
@@ -429,25 +437,25 @@ class Refusals:
 
     def _find_breaking_values(
         self,
-        schemas: Sequence[JsonSchema],
+        schema: JsonSchema,
+        is_invalid: _Check,
         value: JsonValue,
         fixed: Collection[str] = (),
         could_travel: _Check = lambda _: True,
     ) -> _Broken:
-        """Return an invalid value for each rule of a value whose schemas are alternatives.
+        """Return an invalid value for each rule of a schema that applies to a value.
 
         Values that the parameter can carry take priority over those that it cannot. Rules of a
         choice are omitted if another alternative allows all values that violate them, and rules of
         the members that are `fixed`, since callers do not pass these.
         """
-        checks = [self._calls.sent.make_invalidity_check(schema) for schema in schemas]
         broken: dict[_Rule, JsonValue | UnsetType] = {}
         settled: set[_Rule] = set()
-        for rule, new in self._violations.of(schemas[0], value):
+        for rule, new in self._violations.of(schema, value):
             if rule in settled or rule.place.removeprefix("/").partition("/")[0] in fixed:
                 continue
             before = UNSET if rule.is_in_choice else broken.setdefault(rule, UNSET)
-            if not all(is_invalid(new) for is_invalid in checks):
+            if not is_invalid(new):
                 continue
             if rule.is_in_choice and new in broken.values():
                 continue  # the same value violates the rule of another alternative

@@ -100,11 +100,10 @@ class Variations:
         original = repr(value)  # in Python, true equals 1
 
         def vary() -> Mapping[str, JsonValue]:
-            allowed = self._calls.sent.checker(parameter.schema)
-            varied = {
-                kind.what: _vary(value, kind, lambda new: allowed(new) and travels(parameter, new))
-                for kind in _KINDS
-            }
+            def can_send(new: JsonValue) -> bool:
+                return self._calls.sent.fits(parameter.schema, new) and travels(parameter, new)
+
+            varied = {kind.what: _vary(value, kind, can_send) for kind in _KINDS}
             return {what: new for what, new in varied.items() if repr(new) != original}
 
         return self._of_parameters.get(parameter, original, vary)
