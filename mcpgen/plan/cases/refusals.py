@@ -32,15 +32,23 @@ _MOST_ITEMS = 200
 _UNKNOWN = "no_such_member"
 _CHOICES = ("anyOf", "oneOf")
 _MOST_OPTIONS = 8
-_OF_EACH_TYPE: tuple[JsonValue, ...] = ({"no": "such"}, "no such", 0.5, True, [["no"]], None)
+_OF_EACH_TYPE: Mapping[str, JsonValue] = {
+    "object": {"no": "such"},
+    "string": "no such",
+    "number": 0.5,
+    "boolean": True,
+    "array": [["no"]],
+    "null": None,
+}
 _NOT_MATCHING = ("", "!", "~ ~", "a", "0", "-", "\u00e9\u00e9\u00e9", "A1 b2 C3 d4 E5 f6 G7 h8")
 _NUMBERS = frozenset({"integer", "number"})
-_RULES_OF_TYPES = (
-    (_NUMBERS, ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
-    (frozenset({"string"}), ("minLength", "maxLength", "pattern", "format")),
-    (frozenset({"array"}), ("minItems", "maxItems", "uniqueItems")),
-    (frozenset({"object"}), ("additionalProperties", "minProperties", "maxProperties")),
-)
+_RULES_OF_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_RULES_OF_TYPES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(_NUMBERS, _RULES_OF_NUMBERS),
+    "string": ("minLength", "maxLength", "pattern", "format"),
+    "array": ("minItems", "maxItems", "uniqueItems"),
+    "object": ("additionalProperties", "minProperties", "maxProperties"),
+}
 
 
 class _Rule(Struct, frozen=True):
@@ -93,7 +101,13 @@ class _Spot(Struct, frozen=True):
 
     def step(self, token: str, put: Callable[[JsonValue], JsonValue]) -> _Spot:
         """Return a location below this one."""
-        return replace(self, place=self.place + json_pointer((token,)), put=put)
+        place = self.place + json_pointer((token,))
+        return _Spot(place, self.choice, put, self.inside, self.choice_at, self.is_repeated)
+
+    def enter(self, name: str, *, is_repeated: bool) -> _Spot:
+        """Return this location in a definition, or in a schema without a name."""
+        inside = self.inside | {name} if name else self.inside
+        return _Spot(self.place, self.choice, self.put, inside, self.choice_at, is_repeated)
 
     def choose(self, number: int, *, is_fitting: bool) -> _Spot:
         """Return this location in an alternative of its schema, which counts from 1."""
@@ -136,8 +150,7 @@ class Violations:
             return
         where = (spot.place, spot.choice)
         is_repeated = self._first.setdefault(name or id(schema), where) != where
-        inside = spot.inside | {name} if name else spot.inside
-        spot = replace(spot, inside=inside, is_repeated=is_repeated)
+        spot = spot.enter(name, is_repeated=is_repeated)
         keywords = self._shapes.of(schema).keywords
         if isinstance(value, dict) and len(value) == keywords.get("maxProperties"):
             yield from self._iterate_further_members(keywords.get("properties", {}), value, spot)
@@ -224,12 +237,10 @@ def _iterate_breaking(keywords: JsonObject, value: JsonValue) -> Iterator[tuple[
     yield from (("type", other) for other in _list_other_types(keywords))
     if "enum" in keywords:
         yield "enum", _find_unlisted(keywords["enum"])
-    for types, rules in _RULES_OF_TYPES:
-        if find_json_type(value) in types:
-            for rule in rules:
-                if rule in keywords:
-                    broken = _BREAKING[rule](keywords[rule], value, keywords)
-                    yield from ((rule, other) for other in broken)
+    for rule in _RULES_OF_TYPES.get(find_json_type(value), ()):
+        if rule in keywords:
+            for other in _BREAKING[rule](keywords[rule], value, keywords):
+                yield rule, other
 
 
 def _list_other_types(keywords: JsonObject) -> list[JsonValue]:
@@ -237,10 +248,8 @@ def _list_other_types(keywords: JsonObject) -> list[JsonValue]:
     declared = keywords.get("type")
     if declared is None:
         return []
-    allowed = {declared} if isinstance(declared, str) else set(declared)
-    if "number" in allowed:
-        allowed.add("integer")
-    return [other for other in _OF_EACH_TYPE if find_json_type(other) not in allowed][:1]
+    allowed = {declared} if isinstance(declared, str) else declared
+    return [other for name, other in _OF_EACH_TYPE.items() if name not in allowed][:1]
 
 
 def _find_unlisted(values: list[JsonValue]) -> JsonValue:
