@@ -75,8 +75,9 @@ class Direction:
     def convert(self, schema: JsonSchema) -> JsonSchema:
         """Return `schema` in this direction as `of`; the schema itself if nothing is hidden."""
         text = msgspec.json.encode(schema)
-        is_plain = self._mark not in text and self._hiding_references.isdisjoint(
-            _REFERENCE.findall(text)
+        hiding = self._hiding_references
+        is_plain = self._mark not in text and (
+            not hiding or hiding.isdisjoint(_REFERENCE.findall(text))
         )
         return schema if is_plain else self.of(schema)
 

@@ -314,11 +314,12 @@ class Schemas:
         if not isinstance(value, str) or len(value) > _MAX_KEPT_TEXT:
             return self._get_validator(schema).evaluate(value)
         key = (_encode(schema), value)
-        if key not in self._verdicts:
+        verdict = self._verdicts.get(key)
+        if verdict is None:
             if len(self._verdicts) >= _MAX_VERDICTS:
                 self._verdicts.clear()
-            self._verdicts[key] = self._get_validator(schema).evaluate(value)
-        return self._verdicts[key]
+            verdict = self._verdicts[key] = self._get_validator(schema).evaluate(value)
+        return verdict
 
     def _get_validator(self, schema: JsonSchema) -> _BoundedValidator:
         key = _encode(schema)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -42,4 +42,5 @@ class BoundedResults(Generic[Key, Value]):
                 bounds.has_mattered |= mattered_before
         elif self._bounded and key in self._bounded:
             self._bounds.has_mattered = True
-        return cast("Value", found)
+        result: Value = found
+        return result

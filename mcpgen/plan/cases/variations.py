@@ -268,7 +268,7 @@ def _iterate_leaves(
     for key in keys:
         if depth == 1 and key in kept:
             continue
-        if isinstance(container[key], dict | list):
+        if isinstance(container[key], (dict, list)):
             yield from _iterate_leaves(container[key], kept, depth + 1)
         else:
             yield container, key
