@@ -21,6 +21,7 @@ _RULES: Final = frozenset(
         "uniqueItems",
     }
 )
+_ENUM: Final = frozenset({"enum"})
 _APPLICATORS: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 _KNOWN: Final = (
     _RULES
@@ -70,11 +71,13 @@ class Evaluation:
             return self._evaluate_whole(schema, value)
         if "type" in schema and not _has_type(schema["type"], value):
             return False
-        if not _RULES.isdisjoint(schema) and not self._follows_rules(schema, value):
+        rules = _RULES.intersection(schema)
+        if rules and not self._follows_rules(schema, rules, value):
             return False
-        if isinstance(value, dict) and not self._has_valid_members(schema, value):
-            return False
-        if isinstance(value, list) and not self._has_valid_items(schema, value):
+        if isinstance(value, dict):
+            if not self._has_valid_members(schema, value):
+                return False
+        elif isinstance(value, list) and not self._has_valid_items(schema, value):
             return False
         return _APPLICATORS.isdisjoint(schema) or self._fits_in_place(schema, value)
 
@@ -88,10 +91,12 @@ class Evaluation:
         self._take(steps)
         return is_valid
 
-    def _follows_rules(self, schema: JsonObject, value: JsonValue) -> bool:
-        rules = {keyword: rule for keyword, rule in schema.items() if keyword in _RULES}
-        if len(rules) == 1 and "enum" in rules and isinstance(value, str):
-            return value in rules["enum"]  # a list that few other schemas have
+    def _follows_rules(
+        self, schema: JsonObject, keywords: frozenset[str], value: JsonValue
+    ) -> bool:
+        if keywords == _ENUM and isinstance(value, str):
+            return value in schema["enum"]  # a list that few other schemas have
+        rules = {keyword: rule for keyword, rule in schema.items() if keyword in keywords}
         return self._evaluate_whole(rules, value)
 
     def _has_valid_members(self, schema: JsonObject, value: JsonObject) -> bool:
@@ -125,6 +130,7 @@ class Evaluation:
 
 def _has_type(declared: str | list[str], value: JsonValue) -> bool:
     """Return whether a value has one of the types that `type` declares."""
-    types = (declared,) if isinstance(declared, str) else declared
     actual = find_json_type(value)
-    return actual in types or (actual == "integer" and "number" in types)
+    if isinstance(declared, str):
+        return actual == declared or (actual == "integer" and declared == "number")
+    return actual in declared or (actual == "integer" and "number" in declared)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import islice
 from math import ceil, floor, isfinite
-from typing import NamedTuple
 from zlib import crc32
+
+from msgspec import Struct
 
 from mcpgen.jsonschema.patterns import TooHardError, iterate_matching_texts
 from mcpgen.jsonschema.schemas import Schemas
@@ -25,7 +26,7 @@ class CannotSampleError(ValueError):
     """No valid value was found for a schema; the message states the location and the reason."""
 
 
-class Preference(NamedTuple):
+class Preference(Struct, frozen=True):
     """Selection among the valid values.
 
     `which` is "smallest", "largest" or "example"; with another `variant` or `seed` (often the name

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Literal, NamedTuple, TypeAlias, TypeGuard, cast
+from typing import Literal, TypeAlias, TypeGuard, cast
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mcpgen.jsonschema.direction import Direction, DirectionName, intersect
 from mcpgen.jsonschema.patterns import TooHardError, iterate_matching_texts
@@ -188,6 +190,14 @@ class Samples:
         """
         return self._direction.schemas.fits(self._convert(schema), value)
 
+    def is_surely_invalid(self, schema: JsonSchema, value: JsonValue) -> bool:
+        """Return whether a value is invalid; False for a value that takes too long to check.
+
+        Raises:
+            UnusableSchemaError: the schema cannot be compiled.
+        """
+        return self._direction.schemas.is_surely_invalid(self._convert(schema), value)
+
     def checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
         """Return a function that checks many values against one schema.
 
@@ -234,10 +244,7 @@ def make_samples(schemas: Mapping[str, JsonSchema] | Schemas) -> tuple[Samples, 
     return Samples(named, "request"), Samples(named, "response")
 
 
-# Tuples, both of them, since several are made for each value.
-
-
-class _Place(NamedTuple):
+class _Place(Struct, frozen=True):
     """Current position in the value, and the requested selection."""
 
     preference: Preference
@@ -254,7 +261,7 @@ class _Place(NamedTuple):
         return _Place(preference, f"{self.path}/{name}", self.depth + 1, self.references)
 
 
-class _Plain(NamedTuple):
+class _Plain(Struct, frozen=True):
     """A schema without `$ref`, `allOf`, `anyOf`, `oneOf` and `if`: one reading of one that had."""
 
     keywords: JsonObject
@@ -295,9 +302,12 @@ class _Sampler:
 
     def _sample_value(self, schema: JsonSchema, place: _Place) -> JsonValue:
         if _is_plain_scalar(schema):
-            with suppress(CannotSampleError):  # the search below states the place of the error
+            try:
                 value = self._sample_scalar(schema, place)
                 self._enter(place)
+            except CannotSampleError:
+                pass  # the search below states the place of the error
+            else:
                 return value
         for value in self._iterate_values(schema, place):
             return value
@@ -382,7 +392,7 @@ class _Sampler:
         if isinstance(reference, str):
             if reference in references:
                 return
-            start = start._replace(references=references | {reference})
+            start = replace(start, references=references | {reference})
             choices.insert(0, [self.schemas.target(reference)])
         yield from self._iterate_combinations(start, choices, place)
 
@@ -451,13 +461,13 @@ class _Sampler:
             yield None
         else:
             for variant in range(4):
-                preference = place.preference._replace(variant=place.preference.variant + variant)
+                preference = replace(place.preference, variant=place.preference.variant + variant)
                 yield sample_number(keywords, preference, is_integer=name == "integer")
 
     def _iterate_objects(self, keywords: JsonObject, place: _Place) -> Iterator[JsonObject]:
         required = list(keywords.get("required", ()))
         # By name: the order of a document's keys means nothing, and must change nothing.
-        optional = sorted(name for name in keywords.get("properties", {}) if name not in required)
+        optional = sorted(keywords.get("properties", {}).keys() - required)
         includes_all = place.preference.which != "smallest" and self.nodes < _NODES_IN_FULL
         if includes_all and optional:
             yield self._sample_object(keywords, place, required, optional)
@@ -478,8 +488,8 @@ class _Sampler:
         for name in _find_dependent_properties(keywords, made):
             made[name] = self._sample_property(keywords, name, place)
         self._fill(made, keywords, place)
-        order = [*keywords.get("properties", {}), *made]
-        return {name: made[name] for name in dict.fromkeys(order) if name in made}
+        declared = {name: made[name] for name in keywords.get("properties", ()) if name in made}
+        return declared | made
 
     def _add(self, made: JsonObject, keywords: JsonObject, name: str, place: _Place) -> None:
         """Add an optional property, unless it has no value or only endless ones."""
@@ -508,6 +518,8 @@ class _Sampler:
         is_map = is_map or bool(keywords.get("patternProperties"))
         if is_map and place.preference.which != "smallest":
             least = max(least, min(len(made) + 1, keywords.get("maxProperties", _MAX_ITEMS)))
+        if len(made) >= least:
+            return
         for name in self._iterate_new_names(keywords, least + len(made)):
             if len(made) >= least:
                 break
@@ -580,6 +592,7 @@ _HARD = frozenset(
         *("oneOf", "propertyNames", "unevaluatedItems", "unevaluatedProperties"),
     }
 )
+_NOT_PLAIN = _COMPOSING | _HARD
 
 
 def _is_plain_scalar(schema: JsonSchema) -> TypeGuard[JsonObject]:
@@ -587,8 +600,7 @@ def _is_plain_scalar(schema: JsonSchema) -> TypeGuard[JsonObject]:
     return (
         isinstance(schema, dict)
         and schema.get("type") in _SCALAR_TYPES
-        and _COMPOSING.isdisjoint(schema)
-        and _HARD.isdisjoint(schema)
+        and _NOT_PLAIN.isdisjoint(schema)
     )
 
 
@@ -636,16 +648,18 @@ def _list_types(keywords: JsonObject, schemas: Schemas) -> list[str]:
     declared = keywords.get("type")
     if declared is None:
         declared = sorted(schemas.likely_types(keywords))
-    names = [declared] if isinstance(declared, str) else list(declared)
-    return sorted(names, key=lambda name: name == "null")
+    if isinstance(declared, str):
+        return [declared]
+    return sorted(declared, key=lambda name: name == "null")
 
 
 def _find_dependent_properties(keywords: JsonObject, made: JsonObject) -> list[str]:
     """Return the missing properties that existing ones require (`dependentRequired`)."""
     found: list[str] = []
-    waiting = list(made)
+    required: Mapping[str, Sequence[str]] = keywords.get("dependentRequired", {})
+    waiting = list(made) if required else []
     while waiting:
-        for name in keywords.get("dependentRequired", {}).get(waiting.pop(), ()):
+        for name in required.get(waiting.pop(), ()):
             if name not in made and name not in found:
                 found.append(name)
                 waiting.append(name)

@@ -265,12 +265,28 @@ class Schemas:
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
         """
-        if compiled := self._validators.get(_encode(schema)):
-            return compiled.is_valid(value)
+        is_valid = self._try_to_evaluate(schema, value)
+        return self._get_validator(schema).is_valid(value) if is_valid is None else is_valid
+
+    def is_surely_invalid(self, schema: JsonSchema, value: JsonValue) -> bool:
+        """Return whether a value is invalid; False for a value that takes too long to check.
+
+        Raises:
+            UnusableSchemaError: the schema cannot be compiled.
+        """
+        is_valid = self._try_to_evaluate(schema, value)
+        if is_valid is None:
+            return self._get_validator(schema).is_surely_invalid(value)
+        return not is_valid
+
+    def _try_to_evaluate(self, schema: JsonSchema, value: JsonValue) -> bool | None:
+        """Return whether a value is valid, or None if the compiled schema should be used."""
+        if _encode(schema) in self._validators:
+            return None
         try:
             return Evaluation(self.target, self._evaluate, _MAX_STEPS).is_valid(schema, value)
         except (TooManyStepsError, RecursionError):
-            return self._get_validator(schema).is_valid(value)
+            return None
 
     def checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
         """Return a function that checks many values against one schema, including `format`.
@@ -298,11 +314,12 @@ class Schemas:
         if not isinstance(value, str) or len(value) > _MAX_KEPT_TEXT:
             return self._get_validator(schema).evaluate(value)
         key = (_encode(schema), value)
-        if key not in self._verdicts:
+        verdict = self._verdicts.get(key)
+        if verdict is None:
             if len(self._verdicts) >= _MAX_VERDICTS:
                 self._verdicts.clear()
-            self._verdicts[key] = self._get_validator(schema).evaluate(value)
-        return self._verdicts[key]
+            verdict = self._verdicts[key] = self._get_validator(schema).evaluate(value)
+        return verdict
 
     def _get_validator(self, schema: JsonSchema) -> _BoundedValidator:
         key = _encode(schema)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
+_MISSING: Final = object()
 
 
 class SharedBounds:
@@ -29,15 +30,17 @@ class BoundedResults(Generic[Key, Value]):
 
     def get(self, key: Key, make: Callable[[], Value]) -> Value:
         """Return the result for a key; an exception of `make` is not kept."""
-        if key not in self._made:
+        found: Any = self._made.get(key, _MISSING)
+        if found is _MISSING:
             bounds = self._bounds
             mattered_before, bounds.has_mattered = bounds.has_mattered, False
             try:
-                self._made[key] = make()
+                found = self._made[key] = make()
             finally:
                 if bounds.has_mattered:
                     self._bounded.add(key)
                 bounds.has_mattered |= mattered_before
-        elif key in self._bounded:
+        elif self._bounded and key in self._bounded:
             self._bounds.has_mattered = True
-        return self._made[key]
+        result: Value = found
+        return result

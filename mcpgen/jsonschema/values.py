@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from types import NoneType
 from typing import Any, Final
 
 from mcpgen.absent import ABSENT
@@ -14,6 +15,14 @@ _ORDER: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
+}
+_TYPES: Final[Mapping[type, str]] = {
+    bool: "boolean",
+    dict: "object",
+    int: "integer",
+    list: "array",
+    NoneType: "null",
+    str: "string",
 }
 
 
@@ -32,17 +41,12 @@ def value_at(value: Any, pointer: str) -> Any:
 
 def find_json_type(value: JsonValue) -> str:
     """Return the JSON Schema type of a decoded value; 1.0 is an integer."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
-        return "integer"
+    found = _TYPES.get(type(value))
+    if found is not None:
+        return found
     if isinstance(value, float):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, list) else "object"
+        return "integer" if value.is_integer() else "number"
+    return next((name for it, name in _TYPES.items() if isinstance(value, it)), "object")
 
 
 def copy_value(value: Any) -> Any:

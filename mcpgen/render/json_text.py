@@ -43,7 +43,11 @@ def wrap_tools(tools: Iterable[JsonObject]) -> bytes:
 
 def lines(values: Iterable[JsonValue]) -> bytes:
     """Encode each value on its own line (JSON Lines)."""
-    return b"".join(compact(value) + b"\n" for value in values)
+    values = list(values)
+    try:
+        return _encoder.encode_lines(values)
+    except UnicodeEncodeError:
+        return _encoder.encode_lines(_without_surrogates(values))
 
 
 def entry_a_line(sections: Mapping[str, JsonValue]) -> bytes:
@@ -72,7 +76,8 @@ def block(entry: Mapping[str, JsonValue]) -> bytes:
 def _items(value: JsonValue) -> bytes:
     if not (isinstance(value, list) and any(isinstance(item, dict) for item in value)):
         return compact(value)
-    return b"[\n" + b",\n".join(b"  " + compact(item) for item in value) + b"\n ]"
+    # JSON has no line break inside a text.
+    return b"[\n  " + lines(value)[:-1].replace(b"\n", b",\n  ") + b"\n ]"
 
 
 def _wrap_tools(tools: list[JsonObject]) -> bytes:

@@ -154,7 +154,7 @@ def _is_the_same(one: JsonValue, other: JsonValue) -> bool:
 
 def _identify(value: JsonValue) -> object:
     """Return a key of a value in a set; in Python, true equals 1."""
-    return repr(value) if isinstance(value, list | dict) else (isinstance(value, bool), value)
+    return repr(value) if isinstance(value, (list, dict)) else (isinstance(value, bool), value)
 
 
 class Calls:
@@ -179,23 +179,23 @@ class Calls:
             CannotSampleError: a required value cannot be generated.
         """
         operation = tool.operation
-        names = {(item.location, item.wire_name): item.name for item in tool.arguments}
+        arguments = {(item.location, item.wire_name): item for item in tool.arguments}
         security = choose_requirement(operation)
         carried = {self._schemes[name].place for name in security}
         call = Call()
         taken: set[object] = set()
-        defaults = {(item.location, item.wire_name): item.default for item in tool.arguments}
         settings = {(item.location, item.wire_name): item for item in tool.fixed if item.setting}
         for parameter in operation.parameters:
             place = (parameter.location, parameter.name)
-            if parameter.is_generated and place not in names:
+            argument = arguments.get(place)  # a fixed parameter has none
+            if parameter.is_generated and argument is None:
                 continue  # the server supplies it
             if place in settings:
                 call.send(parameter, self.settings.value(settings[place]))
                 continue
             is_credential = parameter.place in carried
-            if which == "smallest" and defaults.get(place, UNSET) is not UNSET:
-                call.send(parameter, defaults[place])
+            if which == "smallest" and argument is not None and argument.default is not UNSET:
+                call.send(parameter, argument.default)
                 continue
             if which == "largest" and is_credential and not parameter.required:
                 continue
@@ -209,9 +209,9 @@ class Calls:
                             f" {parameter.location} parameters"
                         )
                     continue
-                if place in names:  # a fixed parameter has no argument
-                    offered = self.rename_members(tool, names[place], value)
-                    call.arguments[names[place]] = offered
+                if argument is not None:
+                    offered = self.rename_members(tool, argument.name, value)
+                    call.arguments[argument.name] = offered
                     taken.add(_identify(offered))
                 if not is_credential:
                     call.send(parameter, value)

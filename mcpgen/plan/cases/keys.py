@@ -45,9 +45,10 @@ class CaseKeys:
     def of(self, tool: ToolPlan) -> str:
         """Return the key of a tool, as `prepare_tool` returns it."""
         # In JSON, a reference of a declared request to an input could be a constant as well.
-        declared = repr(tool.operation.declared)
-        operation = replace(tool.operation, declared=None)
-        text = _encode([replace(tool, operation=operation), declared])
+        declared = tool.operation.declared
+        if declared is not None:
+            tool = replace(tool, operation=replace(tool.operation, declared=None))
+        text = _encode([tool, repr(declared)])
         key = self._start.copy()
         key.update(text)
         for name in sorted(self._collect_schema_names(text)):
@@ -68,6 +69,8 @@ class CaseKeys:
 
 def prepare_tool(tool: ToolPlan) -> ToolPlan:
     """Return a tool as its cases are made from it: without names for the next plan."""
+    if not (tool.operation.published_arguments or tool.operation.published_members):
+        return tool
     operation = replace(tool.operation, published_arguments=frozenset(), published_members={})
     return replace(tool, operation=operation)
 

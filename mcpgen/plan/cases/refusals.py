@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from operator import itemgetter
@@ -32,15 +32,23 @@ _MOST_ITEMS = 200
 _UNKNOWN = "no_such_member"
 _CHOICES = ("anyOf", "oneOf")
 _MOST_OPTIONS = 8
-_OF_EACH_TYPE: tuple[JsonValue, ...] = ({"no": "such"}, "no such", 0.5, True, [["no"]], None)
+_OF_EACH_TYPE: Mapping[str, JsonValue] = {
+    "object": {"no": "such"},
+    "string": "no such",
+    "number": 0.5,
+    "boolean": True,
+    "array": [["no"]],
+    "null": None,
+}
 _NOT_MATCHING = ("", "!", "~ ~", "a", "0", "-", "\u00e9\u00e9\u00e9", "A1 b2 C3 d4 E5 f6 G7 h8")
 _NUMBERS = frozenset({"integer", "number"})
-_RULES_OF_TYPES = (
-    (_NUMBERS, ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
-    (frozenset({"string"}), ("minLength", "maxLength", "pattern", "format")),
-    (frozenset({"array"}), ("minItems", "maxItems", "uniqueItems")),
-    (frozenset({"object"}), ("additionalProperties", "minProperties", "maxProperties")),
-)
+_RULES_OF_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_RULES_OF_TYPES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(_NUMBERS, _RULES_OF_NUMBERS),
+    "string": ("minLength", "maxLength", "pattern", "format"),
+    "array": ("minItems", "maxItems", "uniqueItems"),
+    "object": ("additionalProperties", "minProperties", "maxProperties"),
+}
 
 
 class _Rule(Struct, frozen=True):
@@ -93,7 +101,13 @@ class _Spot(Struct, frozen=True):
 
     def step(self, token: str, put: Callable[[JsonValue], JsonValue]) -> _Spot:
         """Return a location below this one."""
-        return replace(self, place=self.place + json_pointer((token,)), put=put)
+        place = self.place + json_pointer((token,))
+        return _Spot(place, self.choice, put, self.inside, self.choice_at, self.is_repeated)
+
+    def enter(self, name: str, *, is_repeated: bool) -> _Spot:
+        """Return this location in a definition, or in a schema without a name."""
+        inside = self.inside | {name} if name else self.inside
+        return _Spot(self.place, self.choice, self.put, inside, self.choice_at, is_repeated)
 
     def choose(self, number: int, *, is_fitting: bool) -> _Spot:
         """Return this location in an alternative of its schema, which counts from 1."""
@@ -124,7 +138,9 @@ class Violations:
         """
         self._first.clear()
         spot = _Spot("", "", lambda new: new)
-        yield from self._iterate_violations(schema, value, spot, self._samples.checker(schema))
+        yield from self._iterate_violations(
+            schema, value, spot, partial(self._samples.fits, schema)
+        )
 
     def _iterate_violations(
         self, schema: JsonSchema, value: JsonValue, spot: _Spot, is_valid: _Check
@@ -134,8 +150,7 @@ class Violations:
             return
         where = (spot.place, spot.choice)
         is_repeated = self._first.setdefault(name or id(schema), where) != where
-        inside = spot.inside | {name} if name else spot.inside
-        spot = replace(spot, inside=inside, is_repeated=is_repeated)
+        spot = spot.enter(name, is_repeated=is_repeated)
         keywords = self._shapes.of(schema).keywords
         if isinstance(value, dict) and len(value) == keywords.get("maxProperties"):
             yield from self._iterate_further_members(keywords.get("properties", {}), value, spot)
@@ -207,7 +222,7 @@ class Violations:
     ) -> Iterator[_Violation]:
         for choice in _CHOICES:
             for number, option in enumerate(keywords.get(choice, ())[:_MOST_OPTIONS], start=1):
-                chosen, is_fitting = value, self._samples.checker(option)(value)
+                chosen, is_fitting = value, self._samples.fits(option, value)
                 if not is_fitting:
                     with suppress(CannotSampleError):
                         chosen = self._samples.sample(option, "largest", seed=spot.place)
@@ -222,12 +237,10 @@ def _iterate_breaking(keywords: JsonObject, value: JsonValue) -> Iterator[tuple[
     yield from (("type", other) for other in _list_other_types(keywords))
     if "enum" in keywords:
         yield "enum", _find_unlisted(keywords["enum"])
-    for types, rules in _RULES_OF_TYPES:
-        if find_json_type(value) in types:
-            for rule in rules:
-                if rule in keywords:
-                    broken = _BREAKING[rule](keywords[rule], value, keywords)
-                    yield from ((rule, other) for other in broken)
+    for rule in _RULES_OF_TYPES.get(find_json_type(value), ()):
+        if rule in keywords:
+            for other in _BREAKING[rule](keywords[rule], value, keywords):
+                yield rule, other
 
 
 def _list_other_types(keywords: JsonObject) -> list[JsonValue]:
@@ -235,10 +248,8 @@ def _list_other_types(keywords: JsonObject) -> list[JsonValue]:
     declared = keywords.get("type")
     if declared is None:
         return []
-    allowed = {declared} if isinstance(declared, str) else set(declared)
-    if "number" in allowed:
-        allowed.add("integer")
-    return [other for other in _OF_EACH_TYPE if find_json_type(other) not in allowed][:1]
+    allowed = {declared} if isinstance(declared, str) else declared
+    return [other for name, other in _OF_EACH_TYPE.items() if name not in allowed][:1]
 
 
 def _find_unlisted(values: list[JsonValue]) -> JsonValue:
@@ -375,7 +386,10 @@ class Refusals:
             parameter,
             repr(value),  # in Python, true equals 1
             lambda: self._find_breaking_values(
-                [parameter.schema], value, could_travel=partial(travels, parameter)
+                parameter.schema,
+                partial(self._calls.sent.is_surely_invalid, parameter.schema),
+                value,
+                could_travel=partial(travels, parameter),
             ),
         )
 
@@ -384,8 +398,11 @@ class Refusals:
             make_members_optional(self._calls.body_schema(item), tool.members, self._shapes.of)
             for item in tool.body
         ]
+        checks = [self._calls.sent.make_invalidity_check(schema) for schema in schemas]
         fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
-        return self._find_breaking_values(schemas, value, fixed)
+        return self._find_breaking_values(
+            schemas[0], lambda new: all(is_invalid(new) for is_invalid in checks), value, fixed
+        )
 
     def _iterate_refused(
         self, tool: ToolPlan, name: str, broken: _Broken, unbroken: list[str]
@@ -429,25 +446,25 @@ class Refusals:
 
     def _find_breaking_values(
         self,
-        schemas: Sequence[JsonSchema],
+        schema: JsonSchema,
+        is_invalid: _Check,
         value: JsonValue,
         fixed: Collection[str] = (),
         could_travel: _Check = lambda _: True,
     ) -> _Broken:
-        """Return an invalid value for each rule of a value whose schemas are alternatives.
+        """Return an invalid value for each rule of a schema that applies to a value.
 
         Values that the parameter can carry take priority over those that it cannot. Rules of a
         choice are omitted if another alternative allows all values that violate them, and rules of
         the members that are `fixed`, since callers do not pass these.
         """
-        checks = [self._calls.sent.make_invalidity_check(schema) for schema in schemas]
         broken: dict[_Rule, JsonValue | UnsetType] = {}
         settled: set[_Rule] = set()
-        for rule, new in self._violations.of(schemas[0], value):
+        for rule, new in self._violations.of(schema, value):
             if rule in settled or rule.place.removeprefix("/").partition("/")[0] in fixed:
                 continue
             before = UNSET if rule.is_in_choice else broken.setdefault(rule, UNSET)
-            if not all(is_invalid(new) for is_invalid in checks):
+            if not is_invalid(new):
                 continue
             if rule.is_in_choice and new in broken.values():
                 continue  # the same value violates the rule of another alternative

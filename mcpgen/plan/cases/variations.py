@@ -64,6 +64,34 @@ _KINDS = (
 )
 
 
+class _Body(Struct, frozen=True):
+    """The largest body of a tool."""
+
+    media_type: MediaType
+    kind: Kind
+    value: JsonValue
+    original: str  # `value` as text; in Python, true equals 1
+    kept: frozenset[str]  # members that must not vary
+    allows: _Fits  # whether a body is valid
+
+    def can_carry(self, kind: _Kind) -> bool:
+        """Whether bodies of this media type can carry such values."""
+        if self.kind is Kind.TEXT and "charset" in self.media_type.media_type.lower():
+            return all(text is not None and text.isascii() for text in kind.texts[:1])
+        if None in kind.texts:
+            return self.kind not in _WITHOUT_NULL
+        return "" not in kind.texts or self.kind not in _WITHOUT_EMPTY
+
+    def vary(self, kind: _Kind) -> JsonValue:
+        """Return a variation of the value."""
+        return _vary(
+            self.value,
+            kind,
+            lambda new: self.allows(new) and not _is_lost(new, self.kind),
+            self.kept,
+        )
+
+
 class Variations:
     """Generation of such calls for the tools of one API."""
 
@@ -81,12 +109,16 @@ class Variations:
         The values to replace are those of `fullest`, including optional ones.
         """
         varied = [(it, self._vary_parameter(it, fullest)) for it in tool.operation.parameters]
+        body = self._choose_body(tool)
         for kind in _KINDS:
             call = Call()
             for parameter, values in varied:
                 if kind.what in values:
                     self._set_argument(tool, parameter, values[kind.what], call)
-            self._vary_body(tool, kind, call)
+            if body is not None and body.can_carry(kind):
+                new = body.vary(kind)
+                if repr(new) != body.original:
+                    self._calls.add_body(tool, call, new, body.media_type)
             if call.arguments:
                 yield kind.what, call
         yield from self._iterate_single_items(tool, fullest)
@@ -100,11 +132,10 @@ class Variations:
         original = repr(value)  # in Python, true equals 1
 
         def vary() -> Mapping[str, JsonValue]:
-            allowed = self._calls.sent.checker(parameter.schema)
-            varied = {
-                kind.what: _vary(value, kind, lambda new: allowed(new) and travels(parameter, new))
-                for kind in _KINDS
-            }
+            def can_send(new: JsonValue) -> bool:
+                return self._calls.sent.fits(parameter.schema, new) and travels(parameter, new)
+
+            varied = {kind.what: _vary(value, kind, can_send) for kind in _KINDS}
             return {what: new for what, new in varied.items() if repr(new) != original}
 
         return self._of_parameters.get(parameter, original, vary)
@@ -125,26 +156,25 @@ class Variations:
                 self._named.setdefault((item.location, item.wire_name), []).append(item.name)
         return self._named
 
-    def _vary_body(self, tool: ToolPlan, kind: _Kind, call: Call) -> None:
+    def _choose_body(self, tool: ToolPlan) -> _Body | None:
+        """Return the body of a tool, unless it does not vary."""
         if not tool.body or any(item.location == "body" for item in tool.fixed):
-            return
+            return None
         media_type = tool.body[0]
-        body_kind = classify_body(media_type)
-        if not _can_carry(kind, media_type, body_kind):
-            return
+        kind = classify_body(media_type)
+        if kind in _NOT_VARIED or is_range(media_type.media_type):
+            return None
         try:
             value = self._calls.body(media_type, "largest")
         except CannotSampleError:
-            return  # reported for the largest call
+            return None  # reported for the largest call
         kept: frozenset[str] = frozenset()
-        if body_kind in _WITH_PARTS:
+        if kind in _WITH_PARTS:
             if not isinstance(value, dict):
-                return  # parts without names are files
-            kept = self._find_constant_members(media_type, body_kind)
-        allowed = self._calls.sent.checker(self._calls.body_schema(media_type))
-        varied = _vary(value, kind, lambda new: allowed(new) and not _is_lost(new, body_kind), kept)
-        if repr(varied) != repr(value):
-            self._calls.add_body(tool, call, varied, media_type)
+                return None  # parts without names are files
+            kept = self._find_constant_members(media_type, kind)
+        allows = self._calls.sent.checker(self._calls.body_schema(media_type))
+        return _Body(media_type, kind, value, repr(value), kept, allows)
 
     def _find_constant_members(self, media_type: MediaType, body_kind: Kind) -> frozenset[str]:
         """Return the members that must not vary: those with delimiters, and possible files."""
@@ -210,17 +240,6 @@ def _find_sent_value(parameter: Parameter, call: Call) -> JsonValue:
     return call.request[parameter.location].get(parameter.name)
 
 
-def _can_carry(kind: _Kind, media_type: MediaType, body_kind: Kind) -> bool:
-    """Whether bodies of a media type can carry such values."""
-    if body_kind in _NOT_VARIED or is_range(media_type.media_type):
-        return False
-    if body_kind is Kind.TEXT and "charset" in media_type.media_type.lower():
-        return all(text is not None and text.isascii() for text in kind.texts[:1])
-    if None in kind.texts:
-        return body_kind not in _WITHOUT_NULL
-    return "" not in kind.texts or body_kind not in _WITHOUT_EMPTY
-
-
 def _is_lost(value: JsonValue, kind: Kind) -> bool:
     """Whether a body of this kind cannot carry a value unchanged."""
     return kind in (Kind.FORM, Kind.MULTIPART, Kind.XML) and has_empty(value)
@@ -249,7 +268,7 @@ def _iterate_leaves(
     for key in keys:
         if depth == 1 and key in kept:
             continue
-        if isinstance(container[key], dict | list):
+        if isinstance(container[key], (dict, list)):
             yield from _iterate_leaves(container[key], kept, depth + 1)
         else:
             yield container, key

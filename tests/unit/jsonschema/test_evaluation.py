@@ -80,9 +80,10 @@ SCHEMAS = st.recursive(
 @settings(max_examples=400)
 @given(SCHEMAS, VALUES)
 def test_a_value_is_valid_as_for_the_validator(schema: Any, value: Any) -> None:
-    named = Schemas(NAMED)
-    is_valid = named.checker(schema)(value)
+    is_valid = Schemas(NAMED).checker(schema)(value)
+    named = Schemas(NAMED)  # without the compiled schema, which would be used
     assert named.fits(schema, value) is is_valid
+    assert named.is_surely_invalid(schema, value) is not is_valid
     assert (named.problem(schema, value) == "") is is_valid
 
 
@@ -141,6 +142,17 @@ def test_an_expensive_evaluation_ends(length: int) -> None:
     named = Schemas(deep | {f"{length}": {}})
     with pytest.raises((TooManyStepsError, RecursionError)):
         Evaluation(named.target, named._evaluate, 10_000).is_valid({"$ref": "#/$defs/0"}, 1)
+
+
+def test_a_value_that_takes_too_long_to_check_is_neither_valid_nor_surely_invalid() -> None:
+    deep: dict[str, Any] = {
+        f"{level}": {"allOf": [{"$ref": f"#/$defs/{level + 1}"}] * 8} for level in range(8)
+    }
+    named = Schemas(deep | {"8": {}})
+    schema = {"allOf": [{"$ref": "#/$defs/0"}, {"type": "string"}]}
+    assert not named.fits(schema, 1)
+    assert not named.is_surely_invalid(schema, 1)
+    assert named.is_surely_invalid({"type": "string"}, 1)
 
 
 def test_a_value_that_is_evaluated_for_too_long_is_left_to_the_validator() -> None:

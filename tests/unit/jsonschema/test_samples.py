@@ -132,6 +132,11 @@ def test_the_smallest_sample_has_only_required_properties() -> None:
     assert made(schema, "largest") == {"id": 10, "tags": ["tag", "ta1"], "is_new": True}
 
 
+@pytest.mark.parametrize("which", ["smallest", "example", "largest"])
+def test_an_object_without_members_needs_no_name_for_one(which: Which) -> None:
+    assert made({"type": "object", "propertyNames": False}, which) == {}
+
+
 def test_a_default_of_another_type_than_the_members_imply_is_not_used() -> None:
     described = {"properties": {"a": {"const": 1}}, "default": "the details"}
     assert made(described) == {"a": 1}

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpgen.render.json_text import compact, wrap, wrap_tools
+from mcpgen.render.json_text import block, compact, wrap, wrap_tools
 from mcpgen.runtime.protocol.prepared_list import split_tools
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)
@@ -28,6 +28,18 @@ def test_a_short_value_is_on_one_line_and_a_long_one_is_wrapped() -> None:
         "\t},",
         '\t"short":[1,2]',
         "}",
+    ]
+
+
+def test_items_of_an_entry_are_on_lines_of_their_own() -> None:
+    entry = {"b": [{"y": "two\nlines", "x": 1}, {"z": "\ud800"}, "text"], "a": [1, 2]}
+    assert block(entry).decode().splitlines() == [
+        '{"a": [1,2],',
+        ' "b": [',
+        '  {"x":1,"y":"two\\nlines"},',
+        '  {"z":"?"},',
+        '  "text"',
+        " ]}",
     ]
 
 
