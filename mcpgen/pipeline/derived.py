@@ -1,4 +1,4 @@
-"""The files that no other file needs: the generated tests, the skills and the search index.
+"""The files that no other file needs: the generated tests and the skills, which show calls of them.
 
 Those of a large server are made in a child process, which imports this module beside other work.
 """
@@ -14,9 +14,8 @@ from mcpgen.pipeline.inputs import DerivedFiles
 from mcpgen.plan.cases import make_merged_cases, make_workflow_cases
 from mcpgen.plan.skills.examples import collect_examples
 from mcpgen.plan.skills.skills import draft_skills
-from mcpgen.plan.tools.search_index import make_index
 from mcpgen.render import json_text
-from mcpgen.render.package import render_cases, render_index
+from mcpgen.render.package import render_cases
 from mcpgen.render.skill_files import render_skills
 
 
@@ -28,9 +27,7 @@ def derive_files(plan: ServerPlan, cache: CaseCache, *, is_large: bool) -> Deriv
         Forked(lambda: all_cases.make(plan.tools[:half]), is_worth_it=is_large) as first,
         Forked(lambda: all_cases.make(plan.tools[half:]), is_worth_it=is_large) as second,
     ):
-        # While the children make the cases.
-        complete_skills = draft_skills(plan)
-        files = render_index(plan, make_index(plan))
+        complete_skills = draft_skills(plan)  # while the children make the cases
         cases = [first.result(), second.result()]
     cache.write(cases)
     problems = Problems()
@@ -39,7 +36,7 @@ def derive_files(plan: ServerPlan, cache: CaseCache, *, is_large: bool) -> Deriv
     entries = [block for each in cases for block in each.blocks]
     flows = list(map(json_text.block, make_workflow_cases(plan, problems)))
     merged = list(map(json_text.block, make_merged_cases(plan)))
-    files += render_cases(plan, [*entries, *merged], flows)
+    files = render_cases(plan, [*entries, *merged], flows)
     # The last one of a tool is shown: the first call of a merged tool.
     examples = collect_examples([*entries, *flows, *reversed(merged)]) if plan.skills else {}
     files += render_skills(plan, complete_skills(examples))

@@ -88,7 +88,7 @@ class PlannedProject(Struct, frozen=True):
 
 
 class DerivedFiles(Struct, frozen=True):
-    """The generated tests, the skills, which show calls of them, and the search index."""
+    """The generated tests, and the skills, which show calls of them."""
 
     files: FileSet
     tools: int  # that are tested

@@ -29,7 +29,8 @@ from mcpgen.pipeline.options import Progress, StageNote
 from mcpgen.pipeline.parse import pause_garbage_collection
 from mcpgen.pipeline.skeleton_run import SkeletonRun, skeleton_cache
 from mcpgen.pipeline.user_cache import user_cache
-from mcpgen.render.package import render, render_calls
+from mcpgen.plan.tools.search_index import make_index
+from mcpgen.render.package import render, render_calls, render_index
 from mcpgen.render.skeleton_facts import skeleton_facts
 from mcpgen.text.counts import format_count
 from mcpgen.text.identifiers import Identifier
@@ -151,7 +152,7 @@ def _render_package(
     progress: Progress,
 ) -> FileSet:
     """Render the generated package and the skeleton, and format them."""
-    files = render(plan) + render_calls(plan)
+    files = render(plan) + render_calls(plan) + render_index(plan, make_index(plan))
     files += skeleton.result()
     progress(StageNote(format_count(len(files), "file")))
     progress("models")
