@@ -147,7 +147,6 @@ def _rank_place(place: tuple[str, str]) -> tuple[int, bool, str]:
     return (_PLACES.index(location), derive_argument_name(wire_name) != wire_name, wire_name)
 
 
-@lru_cache(maxsize=4096)
 def derive_argument_name(wire_name: str) -> str:
     """Convert a wire name to an argument name: `filter[kind]` to `filter_kind`."""
     return _limit_name(snake_case(wire_name) or "value", wire_name)
