@@ -121,7 +121,10 @@ class ForkedAhead(Generic[T]):
     """
 
     def __init__(self, prepare: Callable[[], object], *, is_worth_it: bool = True) -> None:
-        """Start a child that calls `prepare` and waits; later if work is unlikely."""
+        """Start a child that calls `prepare` and waits.
+
+        If that is not worth it, because work is unlikely, `begin` starts a child.
+        """
         self._prepare = prepare
         self._assigned: list[Callable[[], T]] = []  # at most one
         reading, self._writing = os.pipe()

@@ -49,7 +49,7 @@ class Evaluation:
         evaluate: Callable[[JsonSchema, JsonValue], Verdict],
         max_steps: float,
     ) -> None:
-        """Initialize with a function that resolves `$ref`s, and a budget in steps of `CostModel`.
+        """Initialize with a function that resolves a `$ref`, and the most steps of an evaluation.
 
         `evaluate` compiles a schema. It is called for rules, and for schemas with keywords that
         are not applied here.

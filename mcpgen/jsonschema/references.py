@@ -112,7 +112,7 @@ def find_referred_names(schema: JsonValue) -> set[str]:
 
 
 def find_edges(named: Mapping[str, JsonSchema]) -> dict[str, set[str]]:
-    """Return the names to which each definition refers directly."""
+    """Return, for each definition, the names of the definitions in its `$ref`s."""
     return {name: find_referred_names(schema) for name, schema in named.items()}
 
 

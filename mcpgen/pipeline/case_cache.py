@@ -36,7 +36,7 @@ class MadeCases(Struct):
 class CaseCache:
     """The entries that the last run in a project's folder made.
 
-    A file that other code has written is as good as none.
+    The keys contain the version of the code, so entries of another version are not found.
     """
 
     def __init__(self, cache: Path, folder: Path) -> None:
@@ -45,20 +45,17 @@ class CaseCache:
 
     def read(self) -> Mapping[str, bytes]:
         """Return the entries by their keys."""
-        try:
-            return msgspec.msgpack.decode(self._file.read(), type=_Blocks)
-        except msgspec.DecodeError:
-            return {}
+        return self._file.read(_Blocks) or {}
 
     def write(self, made: Sequence[MadeCases]) -> None:
-        """Replace the file; ignore a cache that cannot be written."""
+        """Store the entries for the next run, if the cache can be written."""
         entries = {
             key: block
             for each in made
             for key, block in zip(each.keys, each.blocks, strict=True)
             if key
         }
-        self._file.write(msgspec.msgpack.encode(entries))
+        self._file.write(entries)
 
 
 class ToolCases:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from pathlib import Path
+from typing import TypeVar
 
-from mcpgen.pipeline.user_cache import store
+import msgspec
+
+from mcpgen.cache_files import store
 
 MAX_BYTES = 200_000_000  # of all files of one kind: those of deleted projects stay otherwise
+T = TypeVar("T")
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
@@ -28,17 +32,23 @@ class FolderCache:
         """Whether an earlier run has written the file."""
         return self._path.exists()
 
-    def read(self) -> bytes:
-        """Return the content of the file; b"" without one."""
+    def read(self, kind: type[T]) -> T | None:
+        """Return what the last run stored; None if the file is missing or has another type."""
         try:
             stored = self._path.read_bytes()
         except OSError:
-            return b""
+            return None
         digest, content = stored[:_DIGEST_BYTES], stored[_DIGEST_BYTES:]
-        return content if hashlib.sha256(content).digest() == digest else b""
+        if hashlib.sha256(content).digest() != digest:
+            return None
+        try:
+            return msgspec.msgpack.decode(content, type=kind)
+        except msgspec.DecodeError:
+            return None
 
-    def write(self, content: bytes) -> None:
-        """Replace the file; ignore a cache that cannot be written."""
+    def write(self, value: object) -> None:
+        """Store a value for the next run, if the cache can be written."""
+        content = msgspec.msgpack.encode(value)
         store(self._path, hashlib.sha256(content).digest() + content)
         _remove_oldest(self._path.parent, MAX_BYTES)
 

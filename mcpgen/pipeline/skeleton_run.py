@@ -51,7 +51,8 @@ class SkeletonRun:
         key = hashlib.sha256(msgspec.json.encode(inputs)).hexdigest()
         self._table = (key.encode(), str(facts[_TABLE]).encode())
         self._cache, self._child = cache, child
-        self._found = _read(cache, key)
+        last = cache.read(_Rendered)
+        self._found = last.files if last is not None and last.key == key else None
         if self._found is None:
             shown = {**facts, _TABLE: SafeText(key)}
             child.begin(
@@ -70,18 +71,10 @@ class SkeletonRun:
         if files is None:
             files = self._child.result()
             rendered = _Rendered(self._table[0].decode(), files)
-            self._cache.write(msgspec.msgpack.encode(rendered))
+            self._cache.write(rendered)
         return tuple(replace(file, content=file.content.replace(*self._table)) for file in files)
 
 
 def skeleton_cache(options: BuildOptions, folder: Path) -> FolderCache:
     """Return the cache of the skeleton of the project in `folder`."""
     return FolderCache(options.cache or user_cache(), "skeleton", folder)
-
-
-def _read(cache: FolderCache, key: str) -> FileSet | None:
-    try:
-        found = msgspec.msgpack.decode(cache.read(), type=_Rendered)
-    except msgspec.DecodeError:
-        return None
-    return found.files if found.key == key else None

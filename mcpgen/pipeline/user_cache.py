@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import os
@@ -22,25 +21,6 @@ def user_cache() -> Path:
     else:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return base / "mcpgen"
-
-
-def touch(entry: Path) -> None:
-    """Create an empty entry of the cache; ignore a cache that cannot be written."""
-    with contextlib.suppress(OSError):
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        entry.touch()
-
-
-def store(entry: Path, content: bytes) -> None:
-    """Write an entry of the cache; ignore a cache that cannot be written."""
-    with contextlib.suppress(OSError):
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        fresh = entry.with_name(f"{entry.name}.{os.getpid()}")
-        try:
-            fresh.write_bytes(content)
-            fresh.replace(entry)
-        finally:
-            fresh.unlink(missing_ok=True)
 
 
 @functools.cache  # a process runs one code, and may ask for each of many servers

@@ -124,7 +124,7 @@ def _section(value: Any) -> bytes:
 
 
 def _encode_text(encode: Callable[[Any], bytes], value: Any) -> bytes:
-    """Encode a value; text that is no Unicode is replaced, which a second try does."""
+    """Encode a value by `encode`; if it has lone surrogates, replace these first."""
     try:
         return encode(value)
     except UnicodeEncodeError:

@@ -10,9 +10,10 @@ from tests.architecture.source_modules import SourceModule, layer, modules
 
 BASE = {"absent", "contract", "jsonschema", "search", "text"}
 STAGES = {"changelog", "emit", "manifest", "openapi", "plan", "render"}
-BELOW_STAGES = {"ir", "child_script", "diagnostics", "forked", *BASE}
+BELOW_STAGES = {"ir", "cache_files", "child_script", "diagnostics", "forked", *BASE}
 MAY_IMPORT = {
     "absent": set(),
+    "cache_files": set(),
     "child_script": set(),
     "diagnostics": set(),
     "forked": set(),

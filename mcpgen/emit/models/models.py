@@ -13,11 +13,11 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import json
-import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from mcpgen.cache_files import store
 from mcpgen.child_script import ChildScript
 from mcpgen.emit.child_faults import system_error
 from mcpgen.emit.models.module import format_module
@@ -90,7 +90,7 @@ class ModelRun:
         except UnprovenTypeError as error:
             raise ModelsFailedError(f"{GENERATOR} wrote what cannot be proven: {error}") from None
         if self._child is not None and self._entry is not None:
-            _write_cache_entry(self._entry, source)
+            store(self._entry, source.encode())
         return proven
 
 
@@ -142,15 +142,3 @@ def _read_text(path: Path | None) -> str | None:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return None
-
-
-def _write_cache_entry(path: Path, text: str) -> None:
-    """Write `text` to the cache; ignore a cache that is not writable."""
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            fresh.write_text(text, encoding="utf-8")
-            fresh.replace(path)
-        finally:
-            fresh.unlink(missing_ok=True)

@@ -48,7 +48,7 @@ def _find_optional(model: ModelPlan) -> set[str]:
 
 
 def _is_class(model: ModelPlan) -> bool:
-    """Whether each property can be a name in the body of a class; Python changes some names."""
+    """Whether a class can have these properties: Python rejects or changes some names there."""
     return all(
         key.isidentifier()
         and not keyword.iskeyword(key)

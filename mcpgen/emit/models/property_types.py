@@ -98,7 +98,7 @@ class ProvenTypes:
         self.imports = imports  # from `typing`
 
     def of(self, schema: JsonObject) -> PropertyType:
-        """Return the type of a property with this schema."""
+        """Return the Python type of a property by its JSON Schema."""
         return self._types[msgspec.json.encode(schema)]
 
 

@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
 
+from mcpgen.cache_files import touch
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.pipeline.project.evidence import EVIDENCE_FOLDER, README_FILE, set_figures
 from mcpgen.pipeline.project.project_folder import find_lock, read_file, toolchain
-from mcpgen.pipeline.user_cache import code_digest, touch, user_cache
+from mcpgen.pipeline.user_cache import code_digest, user_cache
 
 LEFT_BY_TOOLS = frozenset(
     {

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import importlib.metadata
 import json
-import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from mcpgen.cache_files import store
 from mcpgen.child_script import ChildScript
 from mcpgen.jsonschema.types import JsonObject
 
@@ -94,7 +93,7 @@ def _receive(child: ChildScript, entry: Path | None) -> ExternalResult:
     except (ValueError, msgspec.ValidationError):
         return ExternalResult(failure="its answer was invalid")
     if entry is not None:
-        _write_cache(entry, result)
+        store(entry, msgspec.json.encode(result.findings))
     return result
 
 
@@ -109,15 +108,3 @@ def _read_cache(entry: Path) -> ExternalResult | None:
         return ExternalResult(msgspec.convert(json.loads(entry.read_bytes()), _FINDINGS))
     except (OSError, ValueError, msgspec.ValidationError):
         return None
-
-
-def _write_cache(entry: Path, result: ExternalResult) -> None:
-    """Write the result; ignore a cache folder that is not writable."""
-    with contextlib.suppress(OSError):
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        half = entry.with_suffix(f".{os.getpid()}")
-        try:
-            half.write_text(json.dumps(msgspec.to_builtins(result.findings)), "utf-8")
-            half.replace(entry)
-        finally:
-            half.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from mcpgen.cache_files import store, touch
 from mcpgen.changelog import Changelog, compare
 from mcpgen.diagnostics import Diagnostic, Location, Problems, RejectedError, Severity
 from mcpgen.emit.lockfile import OVERRIDDEN_FILE, Lock, sha256
@@ -37,7 +38,7 @@ from mcpgen.pipeline.project.report_changes import (
     report_changes,
 )
 from mcpgen.pipeline.project.surfaces import read_last_surface
-from mcpgen.pipeline.user_cache import code_digest, store, touch, user_cache
+from mcpgen.pipeline.user_cache import code_digest, user_cache
 
 
 def note_current(report: Report, cache: Path | None) -> None:

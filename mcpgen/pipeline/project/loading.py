@@ -17,11 +17,12 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
+from mcpgen.cache_files import touch
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.lockfile import sha256
 from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.pipeline.project.project_folder import read_file
-from mcpgen.pipeline.user_cache import code_digest, touch, user_cache
+from mcpgen.pipeline.user_cache import code_digest, user_cache
 from mcpgen.text.prose import text_lines
 
 TIMEOUT_SECONDS = 60  # for imports that take long; a server of generated code alone takes 0.2

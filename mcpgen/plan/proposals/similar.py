@@ -305,7 +305,7 @@ class _Reference(Struct, frozen=True):
 
 
 def _simplify(value: JsonValue, *, are_names: bool = False) -> object:
-    """Return a value without texts, and with a `_Reference` in place of each `$ref`."""
+    """Return a schema for comparison: without descriptions, each `$ref` as a `_Reference`."""
     if isinstance(value, list):
         return [_simplify(it) for it in value]
     if not isinstance(value, dict):

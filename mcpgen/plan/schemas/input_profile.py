@@ -44,7 +44,7 @@ _BY_TYPE: dict[str, tuple[str, ...]] = {
 }
 _BOUNDS = frozenset().union(*_BY_TYPE.values())
 _BESIDE_A_CHOICE = frozenset(
-    {"enum", "pattern", "uniqueItems", "additionalProperties", "required"}.union(*_BY_TYPE.values())
+    _BOUNDS | {"enum", "pattern", "uniqueItems", "additionalProperties", "required"}
 )
 _ANY = "Any JSON value."
 
@@ -363,7 +363,7 @@ def _drop_null(built: SchemaPart) -> SchemaPart:
 
 
 def find_choice(keywords: JsonObject) -> str:
-    """Return the keyword of a choice between schemas, or ""."""
+    """Return the one of `anyOf` and `oneOf` that a schema has, `anyOf` first; "" without both."""
     if "anyOf" in keywords:
         return "anyOf"
     return "oneOf" if "oneOf" in keywords else ""

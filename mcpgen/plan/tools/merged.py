@@ -62,7 +62,7 @@ def merge_tools(name: str, entry: MergedEntry, members: Mapping[str, ToolPlan]) 
 
 
 def check_agreement(entry: MergedEntry, members: Mapping[str, ToolPlan]) -> None:
-    """Check whether `merge_tools` can serve several operations with one tool.
+    """Raise an error if `merge_tools` cannot make one tool of several operations.
 
     Raises:
         DisagreementError: their schemas do not agree.

@@ -16,7 +16,7 @@ def test_each_folder_and_kind_has_its_own_file(tmp_path: Path) -> None:
     other = FolderCache(tmp_path, "skeleton", tmp_path / "a")
     assert not first.exists
     first.write(b"first")
-    assert (first.read(), second.read(), other.read()) == (b"first", b"", b"")
+    assert [each.read(bytes) for each in (first, second, other)] == [b"first", None, None]
     assert (first.exists, second.exists, other.exists) == (True, False, False)
 
 
@@ -32,14 +32,21 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, damage: str) -> None:
     else:
         damaged = {"changed": content[:-1] + b"?", "cut": content[:-1], "empty": b""}
         path.write_bytes(damaged[damage])
-    assert cache.read() == b""
+    assert cache.read(bytes) is None
+
+
+def test_a_value_of_another_type_is_as_good_as_none(tmp_path: Path) -> None:
+    cache = FolderCache(tmp_path, "cases", tmp_path / "project")
+    cache.write({"a": 1})
+    assert cache.read(dict[str, int]) == {"a": 1}
+    assert cache.read(list[int]) is None
 
 
 def test_a_cache_that_cannot_be_written_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     cache = FolderCache(tmp_path / "file", "cases", tmp_path / "project")
     cache.write(b"content")
-    assert cache.read() == b""
+    assert cache.read(bytes) is None
 
 
 def test_the_files_that_are_oldest_are_removed(
@@ -52,4 +59,4 @@ def test_the_files_that_are_oldest_are_removed(
         for path in (tmp_path / "cases").iterdir():
             about = path.stat()
             os.utime(path, (about.st_atime, about.st_mtime - 10))
-    assert [bool(cache.read()) for cache in caches] == [False, False, True, True]
+    assert [bool(cache.read(bytes)) for cache in caches] == [False, False, True, True]
