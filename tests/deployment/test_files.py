@@ -193,7 +193,8 @@ def test_every_setting_in_the_files_is_one_of_the_server() -> None:
 def test_proxies_accept_the_longest_message_of_the_server() -> None:
     assert DEFAULT_LIMITS.max_message_bytes == 4 * 2**20
     assert "client_max_body_size 4m;" in render()["deploy/nginx.conf"]
-    assert "max_size 4MiB\n" in render()["deploy/Caddyfile"]
+    # Caddy's limit applies while it sends the request on, and would compete with the server's.
+    assert "max_size" not in render()["deploy/Caddyfile"]
 
 
 @pytest.mark.slow
