@@ -101,6 +101,8 @@ class Forked(Generic[T]):
         # An error is not reported here: the parent repeats the work and raises it. Nothing of the
         # parent may run in the child, least of all its clean-up.
         try:
+            # Otherwise Python prints an exception that it has to ignore: SIGTERM in a destructor.
+            sys.unraisablehook = lambda _: None
             # On SIGTERM from the parent, the child removes its temporary folders.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, signal.default_int_handler)
