@@ -20,6 +20,7 @@ from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.lockfile import Lock, by_operation_key, with_lf
 from mcpgen.emit.skeleton import prepare_skeleton
 from mcpgen.forked import ForkedAhead
+from mcpgen.garbage import pause_garbage_collection
 from mcpgen.ir.api import Api, Server
 from mcpgen.ir.credentials import HiddenCredential
 from mcpgen.ir.document import Document
@@ -52,7 +53,6 @@ from mcpgen.pipeline.parse import (
     ParsedDocument,
     load_source,
     parse_document,
-    pause_garbage_collection,
 )
 from mcpgen.pipeline.project import credentials
 from mcpgen.pipeline.project.project_folder import read_file

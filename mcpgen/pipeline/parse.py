@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from mcpgen.diagnostics import Problems
+from mcpgen.garbage import pause_garbage_collection
 from mcpgen.ir.api import Api
 from mcpgen.ir.document import Document
 from mcpgen.openapi.lower.lower import lower
@@ -32,19 +31,6 @@ class ParsedDocument(Struct, frozen=True):
 
     document: Document  # without the changes of its overlays
     api: Api
-
-
-@contextlib.contextmanager
-def pause_garbage_collection() -> Iterator[None]:
-    """Run a stage without garbage collection, a fifth faster: its objects live until it ends."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.freeze()  # otherwise the next collection visits every object that the stage made
-            gc.enable()
 
 
 @pause_garbage_collection()

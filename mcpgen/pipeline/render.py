@@ -18,6 +18,7 @@ from mcpgen.emit.output_checks import prove_contents, prove_paths
 from mcpgen.emit.runtime_wheel import make_runtime_wheel
 from mcpgen.emit.skeleton import AnswerRefusedError, render_skeleton
 from mcpgen.forked import Forked, ForkedAhead
+from mcpgen.garbage import pause_garbage_collection
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.first_steps import FirstSteps
 from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE
@@ -26,7 +27,6 @@ from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline.inputs import DerivedFiles, FirstManifest, Inputs, PlannedProject, Project
 from mcpgen.pipeline.manifest_schema import render_manifest_schema
 from mcpgen.pipeline.options import Progress, StageNote
-from mcpgen.pipeline.parse import pause_garbage_collection
 from mcpgen.pipeline.skeleton_run import SkeletonRun, skeleton_cache
 from mcpgen.pipeline.user_cache import user_cache
 from mcpgen.plan.tools.search_index import make_index

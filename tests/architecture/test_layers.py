@@ -10,13 +10,14 @@ from tests.architecture.source_modules import SourceModule, layer, modules
 
 BASE = {"absent", "contract", "jsonschema", "search", "text"}
 STAGES = {"changelog", "emit", "manifest", "openapi", "plan", "render"}
-BELOW_STAGES = {"ir", "cache_files", "child_script", "diagnostics", "forked", *BASE}
+BELOW_STAGES = {"ir", "cache_files", "child_script", "diagnostics", "forked", "garbage", *BASE}
 MAY_IMPORT = {
     "absent": set(),
     "cache_files": set(),
     "child_script": set(),
     "diagnostics": set(),
     "forked": set(),
+    "garbage": set(),
     "text": {"text"},
     "search": {"search", "text"},
     "jsonschema": {"absent", "jsonschema", "text"},

@@ -16,6 +16,7 @@ from mcpgen.factory.workspace.members import Server
 from mcpgen.factory.workspace.processes import context
 from mcpgen.factory.workspace.shards import measure_work
 from mcpgen.forked import forbid_forks
+from mcpgen.garbage import collect_frozen_garbage
 from mcpgen.pipeline.commands.changelog import ChangelogReport
 from mcpgen.pipeline.options import Outcome, Progress
 from mcpgen.pipeline.project.disk import is_system_fault, report_system_fault
@@ -98,6 +99,8 @@ def _attempt(task: Task, server: Server) -> ServerResult:
             outcome = report_system_fault(error, problems, server.target)
             return ServerResult(server.path, outcome, "stopped by the system", tuple(problems))
         return _report_bug(server, type(error).__name__, traceback.format_exc())
+    finally:
+        collect_frozen_garbage()
 
 
 def _report_bug(server: Server, what: str, details: str) -> ServerResult:
