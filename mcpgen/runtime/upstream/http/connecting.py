@@ -348,7 +348,8 @@ async def _connect_to(address: str, port: int) -> socket.socket:
     opened = socket.socket(family, socket.SOCK_STREAM)
     try:
         opened.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(opened, (address, port))
+        # For a `str`, uvloop imports the codec of international names.
+        await asyncio.get_running_loop().sock_connect(opened, (address.encode(), port))
     except BaseException:
         opened.close()
         raise

@@ -6,7 +6,6 @@ one of the server's own resources. Nothing is ever fetched from a network.
 
 from __future__ import annotations
 
-import mimetypes
 import os
 import re
 from base64 import b64decode
@@ -111,6 +110,8 @@ class FileReader(Struct, frozen=True):
             raise UnsendableError("is a missing or unreadable file") from None
         if len(content) > MAX_FILE_BYTES:
             raise UnsendableError(f"is a file of more than {MAX_FILE_BYTES:,} bytes")
+        import mimetypes  # few tools take files
+
         # A fresh table, since the files of a machine may extend the global one.
         media_type, compression = mimetypes.MimeTypes().guess_type(path.name)
         return FileContent(content, path.name, "" if compression else media_type or "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -153,7 +152,6 @@ def _decode_beginning(response: HttpResponse) -> str:
 
 # Errors
 
-_PHRASES = {status.value: f" {status.phrase}" for status in HTTPStatus}
 _NEXT_STEPS = {
     400: "Change the arguments as it says, then call again.",
     404: "Check the identifiers; a tool that lists or searches may return the right ones.",
@@ -182,7 +180,7 @@ def make_status_error(
     status = response.status
     problem = _decode_problem(response)
     reason = _describe_reason(response, problem, redactor)
-    phrase = _PHRASES.get(status, "")
+    phrase = _find_phrase(status)
     message = f"answered {status}{phrase}{': ' + reason if reason else '.'}"
     step = advice or _suggest_next_step(status, retry_after, credential_variables)
     if not message.endswith((".", "!", "?", "…")):
@@ -194,6 +192,13 @@ def make_status_error(
         retry_after_seconds=retry_after,
         headers=response.headers,
     )
+
+
+def _find_phrase(status: int) -> str:
+    """Return " Not Found" for 404, and "" for an unknown status."""
+    from http import HTTPStatus  # only errors need it
+
+    return f" {HTTPStatus(status).phrase}" if status in HTTPStatus._value2member_map_ else ""
 
 
 def _decode_problem(response: HttpResponse) -> dict[str, Any] | None:
