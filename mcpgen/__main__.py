@@ -1,5 +1,13 @@
 """The command `mcpgen`: the generator's command line, or one line on how to install it."""
 
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+from typing import NoReturn
+
 
 def main() -> int:
     """Run the command line of the `cli` extra and return its exit code.
@@ -8,7 +16,6 @@ def main() -> int:
     rest.
     """
     import importlib.util
-    import sys
 
     if importlib.util.find_spec("typer") is None:
         sys.stderr.write(
@@ -21,5 +28,23 @@ def main() -> int:
     return run(sys.argv[1:])
 
 
+def run_process() -> NoReturn:
+    """Run the command line, and end the process with its exit code."""
+    codes: list[int] = []
+    atexit.register(_end_at_once, codes)  # the first to be registered is called last
+    codes.append(main())
+    sys.exit(codes[0])
+
+
+def _end_at_once(codes: list[int]) -> None:
+    """End the process without freeing its objects one by one, which takes 30 to 50 ms."""
+    with contextlib.suppress(OSError):  # Python repeats it, and reports the error
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+        for code in codes:  # none after an exception
+            os._exit(code)
+
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_process()

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import mcpgen
@@ -27,13 +28,23 @@ def user_cache() -> Path:
 def code_digest() -> str:
     """Return a hash of the code and the templates of the running mcpgen."""
     digest = hashlib.sha256()
-    for path in _sources():
-        digest.update(path.read_bytes())
+    for path in _list_sources():
+        digest.update(Path(path).read_bytes())
     return digest.hexdigest()
 
 
-def _sources() -> list[Path]:
+def _list_sources() -> list[str]:
     """List the code and the templates that determine the output."""
-    package = Path(mcpgen.__file__).parent
-    templates = [path for path in template_root().rglob("*") if path.is_file()]
-    return sorted([*package.rglob("*.py"), *package.rglob("*.tsv"), *templates])
+    package = _walk(str(Path(mcpgen.__file__).parent))
+    code = [path for path in package if path.endswith((".py", ".tsv"))]
+    return sorted([*code, *_walk(str(template_root()))])
+
+
+def _walk(folder: str) -> Iterator[str]:
+    """Yield the files below a folder; `Path.rglob` takes ten times as long."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.is_dir():
+                yield entry.path
+            elif entry.name != "__pycache__":
+                yield from _walk(entry.path)

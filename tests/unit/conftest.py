@@ -55,8 +55,8 @@ def other_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     """Simulate a changed mcpgen, whose code digest differs from the one before."""
     changed = tmp_path / "changed.py"
     changed.write_text("# other code\n")
-    sources = [*user_cache._sources(), changed]
-    monkeypatch.setattr(user_cache, "_sources", lambda: sources)
+    sources = [*user_cache._list_sources(), str(changed)]
+    monkeypatch.setattr(user_cache, "_list_sources", lambda: sources)
     user_cache.code_digest.cache_clear()
     yield
     user_cache.code_digest.cache_clear()
