@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # `check` builds nothing, and starts faster without these
     from mcpgen.ir.credentials import HiddenCredential
     from mcpgen.ir.document import Document
     from mcpgen.ir.findings import FoundDocument
+    from mcpgen.ir.surface import Surface
     from mcpgen.ir.tool_plan import ServerPlan
     from mcpgen.pipeline.parse import ParsedDocument
     from mcpgen.pipeline.project.credentials import Confirm, Decide
@@ -34,6 +35,7 @@ class Published(Struct, frozen=True):
     arguments: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by operation
     members: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Arguments that are members of a body, by operation and the name of the API."""
+    surface: Surface | None = None  # None if it cannot be read
 
 
 class FirstManifest(Struct, frozen=True):

@@ -123,23 +123,6 @@ def find_lock(target: Path, problems: Problems) -> FoundLock | None:
     return FoundLock(lock, is_lost=not lock.files, is_recovered=True)
 
 
-def read_published_arguments(target: Path) -> dict[str, frozenset[str]]:
-    """Return the names of the tools' arguments as clients know them, by operation."""
-    return {
-        tool.operation: frozenset(tool.input_schema.get("properties", ()))
-        for tool in _read_published_tools(target).values()
-    }
-
-
-def read_published_members(target: Path) -> dict[str, Mapping[str, str]]:
-    """Return the arguments that are members of bodies, by operation and the name of the API."""
-    return {
-        tool.operation: tool.members
-        for tool in _read_published_tools(target).values()
-        if tool.flat_body is not None
-    }
-
-
 def _find_published_form(tools: Iterable[SurfaceTool]) -> str:
     """Return whether bodies are "flat" or "nested" in a package; "" if it has no bodies."""
     tools = list(tools)

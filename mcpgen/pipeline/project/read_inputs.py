@@ -17,11 +17,7 @@ from mcpgen.manifest.typed_file import read_tests
 from mcpgen.pipeline.inputs import Inputs, Published
 from mcpgen.pipeline.options import BuildOptions
 from mcpgen.pipeline.project.overrides import find_named_call_types, read_project_handlers
-from mcpgen.pipeline.project.project_folder import (
-    read_file,
-    read_published_arguments,
-    read_published_members,
-)
+from mcpgen.pipeline.project.project_folder import load_readable_surface, read_file
 from mcpgen.pipeline.project.sources import read_setting_prefixes
 from mcpgen.pipeline.render import parse_answers
 
@@ -62,14 +58,22 @@ def read_inputs(
         options,
         {**parse_answers(read_file(folder, ANSWERS_FILE)), **options.answers},
         lock or Lock(),
-        Published(
-            read_setting_prefixes(folder),
-            read_published_arguments(folder),
-            read_published_members(folder),
-        ),
+        _read_published(folder),
         bool(read_project_handlers(folder, Problems()).asking),  # its problems come with overrides
         find_named_call_types(folder),
         documents or {},
+    )
+
+
+def _read_published(folder: Path) -> Published:
+    """Read the names that the package in `folder` has published, as clients know them."""
+    surface = load_readable_surface(folder)
+    tools = () if surface is None else surface.handled.values()
+    return Published(
+        read_setting_prefixes(folder),
+        {it.operation: frozenset(it.input_schema.get("properties", ())) for it in tools},
+        {it.operation: it.members for it in tools if it.flat_body is not None},
+        surface,
     )
 
 
