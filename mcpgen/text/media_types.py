@@ -50,6 +50,19 @@ def is_text(essence: str) -> bool:
     )
 
 
+_BINARY: Final = frozenset(
+    {"application/octet-stream", "application/pdf", "application/zip", "application/gzip"}
+)
+
+
+def names_binary(media_types: str) -> bool:
+    """Return whether all media types in a list with commas are those of well-known binary files."""
+    return all(
+        kind in _BINARY or kind.startswith(("image/", "audio/", "video/", "font/"))
+        for kind in map(essence_of, media_types.split(","))
+    )
+
+
 def is_range_of(option: str, media_type: str) -> bool:
     """Return whether `option` is a range (`image/*`, `application/*+xml`) with `media_type`."""
     if option == "*/*":

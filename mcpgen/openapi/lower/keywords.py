@@ -251,6 +251,10 @@ READERS: dict[str, _Reader] = {
 """Readers of all supported keywords that do not contain schemas; other keywords are dropped."""
 
 
+NOT_OF_FILES = ("minLength", "maxLength", "pattern", "example", "examples", "default")
+"""Keywords that do not apply to files: lengths count bytes, and the value is no JSON string."""
+
+
 def reconcile(out: JsonObject, schema: JsonObject, pointer: str, source: Source) -> None:
     """Repair contradictions between several keywords of a lowered schema."""
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
@@ -276,8 +280,8 @@ def reconcile(out: JsonObject, schema: JsonObject, pointer: str, source: Source)
                 f"{pointer}/{low}",
             )
             del out[low], out[high]
-    if out.get("format") == "binary":  # lengths count bytes, and the value is not a JSON string
-        for keyword in ("minLength", "maxLength", "pattern", "example", "examples", "default"):
+    if out.get("format") == "binary":
+        for keyword in NOT_OF_FILES:
             out.pop(keyword, None)
     if "default" in out and not _fits(out["default"], out):
         source.warn(

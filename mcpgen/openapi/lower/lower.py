@@ -28,6 +28,7 @@ from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.jsonschema.values import value_at
 from mcpgen.openapi.lower import swagger
 from mcpgen.openapi.lower.content import ContentLowering, with_roots
+from mcpgen.openapi.lower.file_parts import with_file_parts
 from mcpgen.openapi.lower.nodes import Node, Source, object_of
 from mcpgen.openapi.lower.parameters import (
     CREDENTIAL_HEADERS,
@@ -78,7 +79,9 @@ class _Lowering:
         )
         found = list(self._operations())
         schemas = self.schemas.finish()
-        operations = [with_roots(operation, schemas) for operation in found]
+        operations = [
+            with_file_parts(with_roots(operation, schemas), schemas) for operation in found
+        ]
         info = root.child("info")
         return Api(
             title=info.text("title"),

@@ -194,7 +194,8 @@ def takes_file(item: MediaType, types: Types) -> bool:
     positional = [*keywords.get("prefixItems", ()), keywords.get("items", True)]
     encodings = [*item.encoding.values(), *item.prefix_encoding, item.item_encoding]
     return any(map(is_binary_type, encodings)) or any(
-        is_file(member, types) for member in (*keywords.get("properties", {}).values(), *positional)
+        is_file(member, types.shape_of)
+        for member in (*keywords.get("properties", {}).values(), *positional)
     )
 
 

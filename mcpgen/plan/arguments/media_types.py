@@ -9,6 +9,7 @@ from functools import lru_cache
 from mcpgen.contract.http_names import CONTENT_ID, read_fixed_value
 from mcpgen.ir.api import Encoding, MediaType
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
+from mcpgen.plan.arguments.input_refs import ShapeOf
 from mcpgen.plan.schemas.types import Types
 from mcpgen.text.media_types import JSON_LINES, essence_of, is_text
 
@@ -119,11 +120,11 @@ def choose_content_type(item: MediaType) -> str:
     return "application/json" if is_json_range else item.media_type
 
 
-def is_file(schema: JsonSchema, types: Types) -> bool:
+def is_file(schema: JsonSchema, shape_of: ShapeOf) -> bool:
     """Check whether a part, or each part of a list, is the content of a file."""
-    keywords = types.shape_of(schema).keywords
+    keywords = shape_of(schema).keywords
     if "items" in keywords:
-        keywords = types.shape_of(keywords["items"]).keywords
+        keywords = shape_of(keywords["items"]).keywords
     is_encoded = "contentEncoding" in keywords
     return keywords.get("format") == "binary" or (
         not is_encoded
@@ -152,7 +153,7 @@ def root_part(item: MediaType, types: Types) -> str:
     files = {
         name
         for name, schema in properties.items()
-        if is_binary_type(encodings.get(name)) or is_file(schema, types)
+        if is_binary_type(encodings.get(name)) or is_file(schema, types.shape_of)
     }
     others = sorted(properties.keys() - files)
     if not files or len(others) != 1 or others[0] not in keywords.get("required", ()):

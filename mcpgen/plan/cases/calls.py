@@ -7,7 +7,9 @@ loses, renames or misplaces something fails its cases.
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from msgspec import UNSET, Struct, field
 
@@ -20,7 +22,7 @@ from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.arguments import body_schema
 from mcpgen.plan.arguments.input_refs import extract_arguments
-from mcpgen.plan.arguments.media_types import STRUCTURED, Kind, classify_body, is_range
+from mcpgen.plan.arguments.media_types import STRUCTURED, Kind, classify_body, is_file, is_range
 from mcpgen.plan.arguments.travelling import (
     drop_shared_elements,
     has_empty,
@@ -358,6 +360,8 @@ class Calls:
         selections: tuple[Which, ...] = (which, "example", "largest")
         for selection in selections:  # a form cannot carry empty lists and objects
             value = self.sent.sample(schema, selection, seed="body")
+            if kind is Kind.MULTIPART:
+                value = self._replace_file_names(value, schema)
             if kind in (Kind.FORM, Kind.MULTIPART):
                 if isinstance(value, dict):  # a form cannot distinguish null from a string
                     value = {name: it for name, it in value.items() if it is not None}
@@ -371,6 +375,21 @@ class Calls:
         raise CannotSampleError(
             "no body found that a form can carry: an object without empty lists and objects"
         )
+
+    def _replace_file_names(self, value: JsonValue, schema: JsonSchema, seed: str = "file") -> Any:
+        """Return a value with contents of files; examples often have their names."""
+        keywords = self.shapes.of(schema).keywords
+        if isinstance(value, dict):
+            members = keywords.get("properties", {})
+            return {
+                name: self._replace_file_names(it, members[name], name) if name in members else it
+                for name, it in value.items()
+            }
+        if isinstance(value, list):
+            return [self._replace_file_names(it, keywords.get("items", True), seed) for it in value]
+        if isinstance(value, str) and is_file(schema, self.shapes.of) and not _is_base64(value):
+            return self.sent.sample(schema, "smallest", seed=seed)
+        return value
 
     def _make_xml_body(self, schema: JsonSchema, which: Which) -> JsonValue:
         """Return a value that XML can carry unchanged: without empty lists, null and ambiguity."""
@@ -397,6 +416,13 @@ class Calls:
     def body_schema(self, media_type: MediaType) -> JsonSchema:
         """Return the schema of the argument `body` for this media type."""
         return body_schema(media_type, self.shapes.of)
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        return bool(b64decode(text, validate=True))
+    except ValueError:
+        return False
 
 
 def _exclude_empty(schema: JsonSchema) -> JsonSchema:

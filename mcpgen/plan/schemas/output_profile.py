@@ -31,7 +31,10 @@ class OutputProfile:
 
     def cut(self, shape: Shape) -> SchemaPart:
         """Return the replacement of a part that is nested too deeply."""
-        return _build_plain(_certain_types(shape), self.description(shape.keywords))
+        types = _certain_types(shape)
+        if find_choice(shape.keywords) and shape.keywords.keys().isdisjoint(("type", "enum")):
+            types = ()  # `properties` implies an object, but the choice may allow other values
+        return _build_plain(types, self.description(shape.keywords))
 
     def build(self, shape: Shape, build: Build) -> SchemaPart:
         """Return one level, with children from `build`."""

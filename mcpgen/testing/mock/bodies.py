@@ -288,7 +288,8 @@ def _is_list(name: str, values: list[object], schema: JsonSchema, schemas: Schem
 def _read_part(part: Part, schema: JsonSchema, schemas: Schemas) -> object:
     if is_json(part.content_type):
         return _parse_json(part.content)
-    if part.filename or (part.content_type and not _is_text(essence_of(part.content_type))):
+    is_text_type = not part.content_type or _is_text(essence_of(part.content_type))
+    if part.filename or not (part.name or is_text_type):  # a file with a name has a file name, too
         return b64encode(part.content).decode()
     types = schemas.likely_types(schema)
     item = schemas.item_schema(schema) if "array" in types else schema

@@ -29,10 +29,9 @@ from mcpgen.runtime.upstream.request.parameters import (
     format_primitive,
     percent_encode,
 )
-from mcpgen.text.media_types import essence_of, is_json, is_range_of
+from mcpgen.text.media_types import is_json, is_range_of, names_binary
 
 _OCTETS = "application/octet-stream"
-_BINARY = frozenset({_OCTETS, "application/pdf", "application/zip", "application/gzip"})
 
 Encodings = Mapping[str, JsonObject]
 
@@ -170,11 +169,11 @@ def _encode_part(
     headers = tuple(_list_fixed_headers(encoding, name))
     declared = encoding.get("content_type", "")
     is_file = any(
-        schema.get("format") == "binary" or _names_binary(schema.get("contentMediaType", ""))
+        schema.get("format") == "binary" or names_binary(schema.get("contentMediaType", ""))
         for schema in about
     )
     is_encoded = any("contentEncoding" in schema for schema in about)  # and is sent encoded
-    if isinstance(item, str) and not is_encoded and (is_file or _names_binary(declared)):
+    if isinstance(item, str) and not is_encoded and (is_file or names_binary(declared)):
         file = files.read(item)
         content_type = _choose_type(declared, file.media_type) or _OCTETS
         return _Part(name, file.content, content_type, file.name or name, headers)
@@ -220,11 +219,3 @@ def _choose_type(declared: str, known: str) -> str:
     if known and any(option == known or is_range_of(option, known) for option in options):
         return known
     return next((option for option in options if "*" not in option), "")
-
-
-def _names_binary(content_type: str) -> bool:
-    """Return whether all media types of an Encoding Object are binary."""
-    return all(
-        kind in _BINARY or kind.startswith(("image/", "audio/", "video/", "font/"))
-        for kind in map(essence_of, content_type.split(","))
-    )

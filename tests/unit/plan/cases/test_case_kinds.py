@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -367,12 +368,32 @@ def test_members_that_are_the_same_xml_elements_are_not_sent_together(tmp_path: 
     assert "different elements" in found["call: largest arguments"].untested
 
 
-def test_examples_of_files_are_not_sent_as_their_content(tmp_path: Path) -> None:
-    file = {"type": "string", "format": "binary", "example": "path/to/video.mp4"}
-    schema = {"type": "object", "required": ["file"], "properties": {"file": file}}
+NAME = "path/to/video.mp4"
+FILE = {"type": "string", "format": "binary"}
+AN_OBJECT = {"type": "object", "required": ["file"]}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {**AN_OBJECT, "properties": {"file": {**FILE, "example": NAME}}},
+        {**AN_OBJECT, "properties": {"file": FILE}, "example": {"file": NAME}},
+        {
+            **AN_OBJECT,
+            "properties": {"file": {"type": "array", "items": FILE, "example": [NAME, NAME]}},
+        },
+    ],
+    ids=["of the file", "of the body", "of a list"],
+)
+def test_examples_of_files_are_not_sent_as_their_content(tmp_path: Path, schema: Any) -> None:
     content = {"multipart/form-data": {"schema": schema}}
     found = cases(tmp_path, {"requestBody": {"required": True, "content": content}})
-    assert "path/to/video.mp4" not in str([case.arguments for case in found.values()])
+    assert NAME not in str([case.arguments for case in found.values()])
+    requests = [case.expect["request"] for case in found.values() if case.expect["request"]]
+    assert requests
+    for files in (request["body"]["file"] for request in requests):
+        for file in files if isinstance(files, list) else [files]:
+            assert b64decode(file, validate=True)
 
 
 def test_two_maps_whose_members_are_parameters_are_not_sent_together(tmp_path: Path) -> None:

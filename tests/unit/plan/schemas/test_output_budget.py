@@ -124,3 +124,12 @@ def test_every_valid_result_stays_valid(budget: int, variant: int, shares: bool)
 def test_new_servers_have_a_smaller_budget_than_old_ones() -> None:
     assert NEW_SERVERS.output_budget < OUTPUT_BUDGET
     assert not ListingForm("flat").has_output_limits
+
+
+@pytest.mark.parametrize("choice", ["anyOf", "oneOf"])
+def test_a_cut_choice_with_properties_states_no_type(choice: str) -> None:
+    either = {choice: [{"type": "boolean"}, {"type": "object"}], "properties": {"id": TEXT}}
+    schema = an_object(either=either, **{f"other{n}": USER for n in range(9)})
+    listed = list_output(schema, ListingForm(output_budget=120))
+    assert listed["properties"]["either"] == {}  # and not an object: `true` is valid
+    assert listed["properties"]["other0"] == {"type": ["object", "null"]}

@@ -91,6 +91,7 @@ def test_multipart_is_decoded_part_by_part() -> None:
         ('name="tags"', b"a"),
         ('name="tags"', b"b"),
         ('name="size"\r\nContent-Type: application/json', b'{"w":7}'),
+        ('name="sdp"\r\nContent-Type: application/sdp', b"v=0"),
         ('name="file"; filename="a.bin"\r\nContent-Type: image/png', data),
         ('name="files"; filename="b.bin"', b"x"),
     )
@@ -103,6 +104,7 @@ def test_multipart_is_decoded_part_by_part() -> None:
         "count": 7,
         "tags": ["a", "b"],
         "size": {"w": 7},
+        "sdp": "v=0",
         "file": b64encode(data).decode(),
         "files": [b64encode(b"x").decode()],
     }
