@@ -42,8 +42,10 @@ def _mark_files(item: MediaType, schemas: Mapping[str, JsonSchema]) -> MediaType
     marked: JsonObject = {}
     for part in iterate_parts(schema, schemas):
         for name, member in part.get("properties", {}).items():
-            declared = item.encoding.get(name, Encoding()).content_type
-            file = _mark_file(member, declared, schemas)
+            encoding = item.encoding.get(name, Encoding())
+            if encoding.style or encoding.explode is not None or encoding.allow_reserved:
+                continue  # serialized as in a query
+            file = _mark_file(member, encoding.content_type, schemas)
             if file is not None:
                 marked[name] = file
     if not marked:
@@ -61,6 +63,8 @@ def _mark_file(
 
     `declared` is the media type of the Encoding Object, or "".
     """
+    if schema is False:
+        return None
     parts = list(iterate_parts(schema, schemas))
     keywords = {keyword for part in parts for keyword in part}
     if "contentEncoding" in keywords or any(part.get("format") == "binary" for part in parts):

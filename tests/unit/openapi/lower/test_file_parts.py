@@ -13,6 +13,10 @@ FILE = {"type": "string", "format": "binary"}
 def lower_part(make: Any, schema: Any, content_type: str = "", **schemas: Any) -> Any:
     """Return the lowered schema of the body whose member `it` is the part."""
     encoding = {"it": {"contentType": content_type}} if content_type else {}
+    return lower_body(make, schema, encoding, schemas)
+
+
+def lower_body(make: Any, schema: Any, encoding: Any, schemas: Any) -> Any:
     body = {"type": "object", "properties": {"it": schema, "other": TEXT}}
     content = {"multipart/form-data": {"schema": body, "encoding": encoding}}
     operation = {"requestBody": {"content": content}}
@@ -51,10 +55,17 @@ def test_a_binary_media_type_makes_a_part_a_file(make: Any, schema: Any, content
         ({"type": "object"}, "image/png"),
         ({"type": "integer"}, "application/octet-stream"),
         (FILE, "image/png"),
+        (False, "image/png"),
     ],
 )
 def test_other_parts_stay_as_they_are(make: Any, schema: Any, content_type: str) -> None:
     assert lower_part(make, schema, content_type)["properties"]["it"] == schema
+
+
+@pytest.mark.parametrize("style", [{"style": "form"}, {"explode": True}, {"allowReserved": True}])
+def test_a_part_that_is_styled_as_in_a_query_is_no_file(make: Any, style: Any) -> None:
+    encoding = {"it": {"contentType": "image/png", **style}}
+    assert lower_body(make, TEXT, encoding, {})["properties"]["it"] == TEXT
 
 
 def test_each_item_of_a_list_is_a_file(make: Any) -> None:
