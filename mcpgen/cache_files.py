@@ -8,14 +8,14 @@ from pathlib import Path
 
 
 def touch(entry: Path) -> None:
-    """Create an empty entry of the cache; ignore a cache that cannot be written."""
+    """Create an empty file of the cache; do nothing if it cannot be created."""
     with contextlib.suppress(OSError):
         entry.parent.mkdir(parents=True, exist_ok=True)
         entry.touch()
 
 
 def store(entry: Path, content: bytes) -> None:
-    """Write an entry of the cache as a whole; ignore a cache that cannot be written."""
+    """Write a file of the cache, wholly or not at all; do nothing if it cannot be written."""
     with contextlib.suppress(OSError):
         entry.parent.mkdir(parents=True, exist_ok=True)
         fresh = entry.with_name(f"{entry.name}.{os.getpid()}")

@@ -105,7 +105,7 @@ class RequestBody(Struct, frozen=True):
 
 
 class ResponseLink(Struct, frozen=True):
-    """A Link Object of a response: which of its values become parameters of another operation."""
+    """A link of a response (Link Object): another operation takes parameters from the response."""
 
     operation_id: str  # "" if it has a reference
     operation_ref: str  # "" if it has an id

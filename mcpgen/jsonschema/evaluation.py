@@ -49,7 +49,7 @@ class Evaluation:
         evaluate: Callable[[JsonSchema, JsonValue], Verdict],
         max_steps: float,
     ) -> None:
-        """Initialize with a function that resolves a `$ref`, and the most steps of an evaluation.
+        """Initialize an evaluation of at most `max_steps` steps; `target` resolves a `$ref`.
 
         `evaluate` compiles a schema. It is called for rules, and for schemas with keywords that
         are not applied here.

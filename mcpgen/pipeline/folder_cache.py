@@ -33,7 +33,7 @@ class FolderCache:
         return self._path.exists()
 
     def read(self, kind: type[T]) -> T | None:
-        """Return what the last run stored; None if the file is missing or has another type."""
+        """Return the value of type `kind` that the last run stored; None if there is none."""
         try:
             stored = self._path.read_bytes()
         except OSError:

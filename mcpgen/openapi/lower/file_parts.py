@@ -100,7 +100,7 @@ def _names_files(media_types: str, *, has_type: bool) -> bool:
 
 
 def _extend(schema: JsonSchema, keywords: JsonObject) -> JsonObject:
-    """Return a schema with more keywords, and without those that do not apply to files."""
+    """Add keywords to the schema of a file, and drop those that do not apply to files."""
     if not isinstance(schema, dict):
         return keywords
     if "$ref" in schema or "allOf" in schema:

@@ -278,7 +278,7 @@ def _build(
     inputs = read_inputs(target, intent, options, lock=lock, documents=documents)
     project = build(inputs, problems, progress)
     _check_answers(project, target, lock, problems)
-    before = inputs.published.surface or read_last_surface(target, problems)
+    before = read_last_surface(inputs, problems)
     changelog = None if before is None else compare(before, surface_of(project.plan), levels)
     return project, changelog
 

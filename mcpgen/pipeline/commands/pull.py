@@ -257,7 +257,7 @@ class _Run:
         )
         if not files:
             return self._make_report(PullResult.CURRENT)
-        before = inputs.published.surface or read_last_surface(self._target, self._problems)
+        before = read_last_surface(inputs, self._problems)
         is_news = any(file.path != LOCK_FILE for file in files)
         return replace(
             self._make_report(PullResult.CHANGED if is_news else PullResult.CURRENT),

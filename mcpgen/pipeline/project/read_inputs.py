@@ -58,14 +58,14 @@ def read_inputs(
         options,
         {**parse_answers(read_file(folder, ANSWERS_FILE)), **options.answers},
         lock or Lock(),
-        _read_published(folder),
+        _read_published_names(folder),
         bool(read_project_handlers(folder, Problems()).asking),  # its problems come with overrides
         find_named_call_types(folder),
         documents or {},
     )
 
 
-def _read_published(folder: Path) -> Published:
+def _read_published_names(folder: Path) -> Published:
     """Read the names that the package in `folder` has published, as clients know them."""
     surface = load_readable_surface(folder)
     tools = () if surface is None else surface.handled.values()

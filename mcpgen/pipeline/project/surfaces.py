@@ -17,6 +17,7 @@ from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.lockfile import Lock, sha256
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
 from mcpgen.ir.surface import SURFACE_FILE, Surface
+from mcpgen.pipeline.inputs import Inputs
 from mcpgen.pipeline.options import Outcome, StoppedError
 from mcpgen.pipeline.project.git import GitUnusableError, NoRepositoryError, find_commit, read_at
 from mcpgen.pipeline.project.project_folder import (
@@ -85,10 +86,12 @@ def read_unchanged_surface(target: Path, lock: Lock) -> Surface | None:
         return None
 
 
-def read_last_surface(target: Path, problems: Problems) -> Surface | None:
+def read_last_surface(inputs: Inputs, problems: Problems) -> Surface | None:
     """Return the surface that `generate` wrote last; without one, add a note and return None."""
+    if inputs.published.surface is not None:
+        return inputs.published.surface
     try:
-        return require_surface(target)
+        return require_surface(inputs.folder)
     except SurfaceUnreadableError as error:
         problems.note(
             "not-compared",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
 
 from msgspec import UNSET, Struct, field
 
@@ -376,7 +375,9 @@ class Calls:
             "no body found that a form can carry: an object without empty lists and objects"
         )
 
-    def _replace_file_names(self, value: JsonValue, schema: JsonSchema, seed: str = "file") -> Any:
+    def _replace_file_names(
+        self, value: JsonValue, schema: JsonSchema, seed: str = "file"
+    ) -> JsonValue:
         """Return a value with contents of files; examples often have their names."""
         keywords = self.shapes.of(schema).keywords
         if isinstance(value, dict):
