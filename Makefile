@@ -69,7 +69,7 @@ help:
 	@echo 'make lint-corpus      lint the examples and the servers of a hundred real documents; a table'
 	@echo 'make suites           the generated tests of twenty real documents, run; a table'
 	@echo 'make ranking          how often the search finds the right tool of 16 real documents; two tables'
-	@echo 'make lexicon          the related words of the search, from WordNet'
+	@echo 'make lexicon          the related words of the search, from its vocabulary and WordNet'
 	@echo 'make judges           our requests beside those that other tools make of real documents (REPOSITORY=FOLDER: of a public directory)'
 	@echo 'make text-signals     precision and recall of the search for hidden and steering text; tables'
 	@echo 'make annotations      precision and recall of the rules of annotations; a table'
@@ -243,7 +243,8 @@ ranking: $(INSTALLED)
 	@$(BIN)/python -m tests.corpus.ranking
 
 lexicon: $(INSTALLED)
-	@$(BIN)/python -m tests.bigapi.make_wordnet
+	-@$(BIN)/python -m tests.bigapi.make_wordnet
+	@$(BIN)/python -m tests.bigapi.make_related
 
 text-signals: $(INSTALLED)
 	@$(BIN)/python -m tests.unit.text.signals.measurement

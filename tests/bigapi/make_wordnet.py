@@ -1,4 +1,4 @@
-"""Write `mcpgen/search/wordnet.tsv`, the words related to those of APIs: `make lexicon`.
+"""Write `wordnet.tsv`, the words related to those of APIs: `make lexicon`.
 
 The source is WordNet 3.0 as Debian's package `wordnet-base` installs it (`/usr/share/wordnet`); its
 licence is in `mcpgen/search/wordnet-license.txt`. Only words and relations are used, no glosses.
@@ -22,7 +22,7 @@ from pathlib import Path
 from mcpgen.search import words as search_words
 
 SOURCE = Path("/usr/share/wordnet")
-TARGET = Path(search_words.__file__).with_name("wordnet.tsv")
+TARGET = Path(__file__).with_name("wordnet.tsv")
 FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv"}
 NUMBERED = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}  # in sense keys
 CLOSENESS = {
@@ -162,8 +162,9 @@ def read_used_words(source: Path) -> frozenset[str]:
 def read_api_words() -> frozenset[str]:
     """Read the words in `vocabulary.tsv` and `synonyms.tsv`."""
     found: set[str] = set()
-    for name in ("vocabulary.tsv", "synonyms.tsv"):
-        text = TARGET.with_name(name).read_text(encoding="utf-8")
+    synonyms = Path(search_words.__file__).with_name("synonyms.tsv")
+    for path in (TARGET.with_name("vocabulary.tsv"), synonyms):
+        text = path.read_text(encoding="utf-8")
         found.update(re.findall("[a-z]{3,}", text.lower()))
     return frozenset(found)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bigapi.make_related import TARGET as RELATED
 from tests.bigapi.make_wordnet import (
     SOURCE,
     TARGET,
@@ -77,6 +78,6 @@ def test_the_file_is_current() -> None:
 
 
 def test_the_data_comes_with_its_licence() -> None:
-    text = TARGET.with_name("wordnet-license.txt").read_text(encoding="utf-8")
+    text = RELATED.with_name("wordnet-license.txt").read_text(encoding="utf-8")
     assert "WordNet 3.0 Copyright 2006 by Princeton University.  All rights reserved." in text
     assert "make_wordnet.py" in text

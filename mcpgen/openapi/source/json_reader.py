@@ -130,7 +130,7 @@ def _check_depth(source: SourceText, problems: Problems, limits: Limits) -> int:
     Raises:
         RejectedError: they are nested too deeply.
     """
-    text = _ESCAPED.sub(b"", source.text.encode())
+    text = _ESCAPED.sub(b"", source.encode())
     # Most strings have no bracket; two quotes less change for no other whether it is in a string.
     structure = text.translate(None, _NOT_STRUCTURE).replace(b'""', b"")
     parts = structure.split(b'"')  # outside and inside strings, in turn

@@ -29,37 +29,39 @@ def find_secrets(root: JsonValue) -> tuple[Secret, ...]:
 
     Examples are ignored: their credentials are fictitious, and they are never sent.
     """
-    secrets = []
-    # (node, its path, name of the nearest enclosing parameter or property)
-    pending: list[tuple[JsonValue, Path, str]] = []
-    if isinstance(root, _CONTAINERS):
-        pending.append((root, None, ""))
+    secrets: list[Secret] = []
     seen: set[int] = set()
-    while pending:
-        node, path, name = pending.pop()
-        if id(node) in seen:
-            continue
+
+    def visit(node: JsonValue, path: Path, name: str) -> None:
+        """Search an object or array; `name` is that of the nearest parameter or property."""
         seen.add(id(node))
         if isinstance(node, list):
             for index, value in enumerate(node):
-                if isinstance(value, _CONTAINERS):
-                    pending.append((value, (path, index), name))
-            continue
+                if isinstance(value, _CONTAINERS) and id(value) not in seen:
+                    visit(value, (path, index), name)
+            return
         if "in" in node and isinstance(node.get("name"), str):
             name = node["name"]
         is_map = path is not None and path[1] == "properties"
         for key, value in node.items():
-            if key in _SHOWN_TO_READERS:
-                continue
             if isinstance(value, str):
-                if key == "$ref" and value.startswith("#"):
-                    continue
-                if len(value) >= MIN_SECRET_LENGTH and (
-                    (found := _extract_secret(path, key, value, name)) and found != REDACTED
+                if (
+                    len(value) >= MIN_SECRET_LENGTH
+                    and key not in _SHOWN_TO_READERS
+                    and not (key == "$ref" and value.startswith("#"))
+                    and (found := _extract_secret(path, key, value, name))
+                    and found != REDACTED
                 ):
                     secrets.append(Secret(path_tokens((path, key)), found))
-            elif isinstance(value, _CONTAINERS):
-                pending.append((value, (path, key), key if is_map else name))
+            elif (
+                isinstance(value, _CONTAINERS)
+                and key not in _SHOWN_TO_READERS
+                and id(value) not in seen
+            ):
+                visit(value, (path, key), key if is_map else name)
+
+    if isinstance(root, _CONTAINERS):
+        visit(root, None, "")
     return tuple(secrets)
 
 

@@ -40,10 +40,16 @@ class SourceText:
     `secrets` are masked in excerpts; `ReadFile.mask` sets them.
     """
 
-    def __init__(self, shown_as: str, text: str) -> None:
+    def __init__(self, shown_as: str, text: str, utf_8: bytes | None = None) -> None:
+        """Keep a text; `utf_8` is the text in UTF-8, where the caller has it."""
         self.shown_as = shown_as
         self.text = text
         self.secrets: tuple[str, ...] = ()
+        self._utf_8 = utf_8
+
+    def encode(self) -> bytes:
+        """Return the text in UTF-8."""
+        return self.text.encode() if self._utf_8 is None else self._utf_8
 
     @cached_property
     def _with_newlines(self) -> str:
@@ -103,10 +109,12 @@ def decode(content: bytes, shown_as: str, problems: Problems) -> SourceText:
         RejectedError: the bytes are invalid in that encoding.
     """
     encoding, skipped = _detect_encoding(content)
+    content = content[skipped:]
     try:
-        return SourceText(shown_as, content[skipped:].decode(encoding))
+        text = content.decode(encoding)
+        return SourceText(shown_as, text, content if encoding == "utf-8" else None)
     except UnicodeDecodeError as error:
-        before = content[skipped : skipped + error.start].decode(encoding, errors="replace")
+        before = content[: error.start].decode(encoding, errors="replace")
         place = SourceText(shown_as, before).location(len(before))
         problems.error(
             "not-text",
