@@ -61,7 +61,7 @@ def stray_markers(lines: Sequence[str]) -> list[int]:
     return [
         number
         for number, line in enumerate(lines)
-        if line in rest and (found := _MARKER.match(line)) and found[1] not in blocks
+        if (found := _MARKER.match(line)) and found[1] not in blocks and line in rest
     ]
 
 

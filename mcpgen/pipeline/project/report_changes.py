@@ -77,6 +77,7 @@ def _report_unmerged(unmerged: Unmerged, problems: Problems) -> None:
 
 
 _MARKER = re.compile(r"(<{7}|>{7}) ")
+_MARKS = (b"<<<<<<< ", b">>>>>>> ")
 _MERGING = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD")
 
 
@@ -99,7 +100,10 @@ def find_unresolved(target: Path, paths: Iterable[str], problems: Problems) -> l
 
 
 def _report_markers(target: Path, path: str, problems: Problems) -> bool:
-    lines = (read_file(target, path) or b"").decode("utf-8", "replace").splitlines()
+    content = read_file(target, path) or b""
+    if not path.endswith(".md") and not any(mark in content for mark in _MARKS):
+        return False
+    lines = content.decode("utf-8", "replace").splitlines()
     if path.endswith(".md"):
         _report_stray_markers(path, lines, problems)
     # Inside a marked block all text is mcpgen's, and the next run rewrites it.

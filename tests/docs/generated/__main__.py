@@ -1,11 +1,14 @@
-"""Rewrite the generated blocks of all pages: `python -m tests.docs.generated`."""
+"""Rewrite the generated blocks of all pages, and the schema: `python -m tests.docs.generated`."""
 
 from __future__ import annotations
 
+from mcpgen.manifest.typed_file import STORED_SCHEMA
+from mcpgen.pipeline.manifest_schema import render_manifest_schema
 from tests.docs.generated.blocks import BLOCKS
 from tests.docs.generated.pages import doc_pages, with_blocks
 
 if __name__ == "__main__":
+    STORED_SCHEMA.write_bytes(render_manifest_schema())
     for path in doc_pages():
         if path.exists():
             text = path.read_text("utf-8")

@@ -14,13 +14,18 @@ from mcpgen.ir.manifest import Manifest
 from mcpgen.ir.tests_file import CasesFile
 from mcpgen.ir.waivers import WaiversFile
 from mcpgen.ir.workspace import WorkspaceFile
-from mcpgen.manifest.typed_file import json_schema
+from mcpgen.manifest.typed_file import STORED_SCHEMA, json_schema
+from mcpgen.pipeline.manifest_schema import render_manifest_schema
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
     assert run(["schema", "manifest"]) == 0
     return capsys.readouterr().out
+
+
+def test_the_stored_schema_is_current() -> None:
+    assert STORED_SCHEMA.read_bytes() == render_manifest_schema(), "run `make update-docs`"
 
 
 def test_the_schema_rejects_manifests_with_misspelt_keys(
