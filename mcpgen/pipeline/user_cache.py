@@ -29,7 +29,8 @@ def code_digest() -> str:
     """Return a hash of the code and the templates of the running mcpgen."""
     digest = hashlib.sha256()
     for path in _list_sources():
-        digest.update(Path(path).read_bytes())
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - a third less for 900 files
+            digest.update(file.read())
     return digest.hexdigest()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
 
@@ -122,14 +121,3 @@ def _report(signals: Iterable[TextSignal], text: str, path: Path) -> Iterator[Te
 
 def _join_reasons(signals: Iterable[TextSignal]) -> str:
     return "; ".join(dict.fromkeys(signal.reason for signal in signals))
-
-
-_LOOKALIKE_SCRIPTS = frozenset({"Latin", "Cyrillic", "Greek", "Armenian", "Cherokee"})
-
-
-def lookalike_scripts(identifier: str) -> frozenset[str]:
-    """Return the scripts of a name's letters, limited to scripts with Latin lookalikes."""
-    if identifier.isascii():
-        return frozenset()
-    names = (unicodedata.name(character, "") for character in identifier if character.isalpha())
-    return frozenset(name.partition(" ")[0].title() for name in names) & _LOOKALIKE_SCRIPTS

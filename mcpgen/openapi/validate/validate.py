@@ -6,9 +6,11 @@ decide what can be served.
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mcpgen.absent import ABSENT
 from mcpgen.diagnostics import Diagnostic, Location, Problems
@@ -19,12 +21,15 @@ from mcpgen.jsonschema.types import JsonObject
 from mcpgen.jsonschema.values import value_at
 from mcpgen.openapi.lower.lower import RawOperation, follow, operations
 from mcpgen.openapi.validate.external import ExternalResult, start_validation
-from mcpgen.openapi.validate.texts import TextFinding, find_suspicious_texts, lookalike_scripts
 from mcpgen.openapi.validate.violations import find_violations
 from mcpgen.text.json_pointer import json_pointer
 from mcpgen.text.uri_template import mask_variables
 
+if TYPE_CHECKING:
+    from mcpgen.openapi.validate.texts import TextFinding
+
 _MAX_OF_A_CODE = 50
+_LOOKALIKE_SCRIPTS = frozenset({"Latin", "Cyrillic", "Greek", "Armenian", "Cherokee"})
 
 
 class Findings:
@@ -156,7 +161,7 @@ def _check_annotations(operation: RawOperation, findings: Findings) -> None:
 def _check_names(found: list[RawOperation], findings: Findings) -> None:
     """Warn about identifiers that mix scripts with similar letters."""
     for tokens, name in _identifiers(found, findings.document.root):
-        scripts = lookalike_scripts(name)
+        scripts = _find_lookalike_scripts(name)
         if len(scripts) > 1:
             findings.warn(
                 "mixed-script",
@@ -165,6 +170,14 @@ def _check_names(found: list[RawOperation], findings: Findings) -> None:
                 why="it may look identical to another name",
                 help="use letters of one script",
             )
+
+
+def _find_lookalike_scripts(identifier: str) -> frozenset[str]:
+    """Return the scripts of a name's letters, limited to scripts with Latin lookalikes."""
+    if identifier.isascii():
+        return frozenset()
+    names = (unicodedata.name(character, "") for character in identifier if character.isalpha())
+    return frozenset(name.partition(" ")[0].title() for name in names) & _LOOKALIKE_SCRIPTS
 
 
 def _identifiers(
@@ -207,7 +220,7 @@ def validate(
     size = sum(len(file.content) for file in document.files)
     is_external = external_validator and size <= max_validated_bytes
     search = Forked(
-        lambda: [*find_suspicious_texts(document.root)],
+        lambda: _search_texts(document.root),
         is_worth_it=size > _MIN_BYTES_TO_FORK and not is_external,
     )
     findings = Findings(document, problems)
@@ -224,6 +237,12 @@ def validate(
         pending = start_validation(document.root, cache_folder)
         known = tuple(problems.so_far())
         problems.add_later(lambda later: _add_result(pending.join(), findings, known, later))
+
+
+def _search_texts(root: JsonObject) -> list[TextFinding]:
+    from mcpgen.openapi.validate.texts import find_suspicious_texts  # in the child, if there is one
+
+    return [*find_suspicious_texts(root)]
 
 
 def _add_texts(search: Forked[list[TextFinding]], findings: Findings, problems: Problems) -> None:
