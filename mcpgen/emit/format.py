@@ -21,8 +21,10 @@ class FormatFailedError(Exception):
     """ruff rejected a file: a template or a view rendered invalid Python."""
 
 
-def format_files(files: FileSet) -> FileSet:
-    """Format the Python files among `files` and sort their imports; return all files.
+def format_files(files: FileSet, *, sort_imports: bool = False) -> FileSet:
+    """Format the Python files among `files`; return all files.
+
+    With `sort_imports`, sort their imports as well, which those that mcpgen renders are already.
 
     Raises:
         FormatFailedError: a file is not valid Python.
@@ -33,8 +35,9 @@ def format_files(files: FileSet) -> FileSet:
             path = root / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.content)
-        if python:
+        if python and sort_imports:
             _ruff(["check", "--fix-only", "--select", "I", *_first_party(root)], root)
+        if python:
             _ruff(["format"], root)
         formatted = {file.path: (root / file.path).read_bytes() for file in python}
     return tuple(

@@ -61,7 +61,7 @@ def with_function(
 
 
 def _format(file: PlannedFile) -> PlannedFile:
-    (formatted,) = format_files((file,))
+    (formatted,) = format_files((file,), sort_imports=True)
     return formatted
 
 

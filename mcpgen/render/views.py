@@ -26,6 +26,7 @@ from mcpgen.ir.tool_plan import (
 )
 from mcpgen.jsonschema.types import JsonValue
 from mcpgen.render.environment import DocText, Source, doc_text, identifier, literal
+from mcpgen.render.imports import ImportSections, spell_sections
 from mcpgen.text.identifiers import Identifier
 from mcpgen.text.prose import cut_at_clause, end_sentence, first_phrase, one_line
 
@@ -42,13 +43,6 @@ _REQUEST_MAPS = (
     ("headers", "header"),
     ("cookies", "cookie"),
 )
-
-
-class ImportView(Struct, frozen=True):
-    """`from <module> import <names>`."""
-
-    module: Source
-    names: Source
 
 
 class HandlerView(Struct, frozen=True):
@@ -68,7 +62,7 @@ class HandlerModule(Struct, frozen=True):
 
     title: DocText
     contract_file: Source
-    imports: tuple[ImportView, ...]
+    imports: ImportSections
     handlers: tuple[HandlerView, ...]
 
 
@@ -155,10 +149,8 @@ class NamesUsed(Struct):
         self.models |= set(annotation.models)
         return source
 
-    def spell_imports(
-        self, plan: ServerPlan, others: Mapping[str, Set[str]]
-    ) -> tuple[ImportView, ...]:
-        """Return the imports of all names and of `others`, by module; the formatter sorts them.
+    def spell_imports(self, plan: ServerPlan, others: Mapping[str, Set[str]]) -> ImportSections:
+        """Return the imports of all names and of `others`, by module.
 
         Raises:
             ValueError: there is no such model.
@@ -166,18 +158,12 @@ class NamesUsed(Struct):
         if unknown := self.models - plan.models.keys():
             raise ValueError(f"no model is called {', '.join(sorted(unknown))}")
         modules: dict[str, Set[str]] = {
+            **others,
             "typing": self.typing | others.get("typing", set()),
             "mcpgen.runtime": self.runtime | others.get("mcpgen.runtime", set()),
             f"{plan.package}._generated.models": {*self.models},
         }
-        return tuple(
-            ImportView(
-                module=Source(".".join(identifier(part) for part in module.split("."))),
-                names=Source(", ".join(identifier(name) for name in sorted(names))),
-            )
-            for module, names in sorted((dict(others) | modules).items())
-            if names
-        )
+        return spell_sections(modules, plan.package)
 
 
 def _handler(tool: ToolPlan, names: NamesUsed) -> HandlerView:
@@ -376,7 +362,7 @@ class CallsModule(Struct, frozen=True):
     """`_generated/calls.py`."""
 
     title: DocText
-    imports: tuple[ImportView, ...]
+    imports: ImportSections
     calls: tuple[CallView, ...]
 
 

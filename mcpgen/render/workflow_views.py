@@ -24,8 +24,8 @@ from mcpgen.ir.workflow import (
     Value,
 )
 from mcpgen.render.environment import DocText, Source, doc_text, identifier, literal
+from mcpgen.render.imports import ImportSections
 from mcpgen.render.views import (
-    ImportView,
     NamesUsed,
     parameters,
     short_title,
@@ -60,7 +60,7 @@ class WorkflowsModule(Struct, frozen=True):
     """`_generated/workflows.py`."""
 
     title: DocText
-    imports: tuple[ImportView, ...]
+    imports: ImportSections
     results: tuple[ResultView, ...]
     workflows: tuple[WorkflowView, ...]
 

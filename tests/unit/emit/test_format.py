@@ -20,7 +20,7 @@ def test_python_is_formatted_and_its_imports_sorted() -> None:
         "x = {  'a':1}\n"
     )
     files = (planned("src/petstore_mcp/x.py", source), planned("a.json", "{ }"))
-    python, data = format_files(files)
+    python, data = format_files(files, sort_imports=True)
     assert python.content.decode() == (
         "import sys\n\nfrom mcpgen.runtime import Context\n\nfrom petstore_mcp import A, b\n\n"
         'x = {"a": 1}\n'

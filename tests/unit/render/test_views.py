@@ -63,7 +63,7 @@ def test_a_call_without_a_result_is_awaited_and_not_returned() -> None:
 def test_only_used_names_are_imported() -> None:
     plan = server_plan(tool("t", GET_PETS))
     module = handler_module(plan, plan.groups[0])
-    assert [(line.module, line.names) for line in module.imports] == [
+    assert [(line.module, line.names) for section in module.imports for line in section] == [
         ("mcpgen.runtime", "Context, ToolGroup")
     ]
 
