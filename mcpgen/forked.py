@@ -22,8 +22,6 @@ Pause = Callable[[], contextlib.AbstractContextManager[None]]
 
 _pauses: list[Pause] = []
 _MOST_SECONDS_TO_END = 0.5
-_NICENESS = 5  # the parent waits for its own work longer than for one child
-_is_child = False
 _is_forbidden = False
 
 
@@ -107,7 +105,6 @@ class Forked(Generic[T]):
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, signal.default_int_handler)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            _give_way()
             _close_all_but({writing} if inherited is None else {writing, inherited})
             answer = pickle.dumps(self._work(), pickle.HIGHEST_PROTOCOL)
             with os.fdopen(writing, "wb") as out:
@@ -178,14 +175,6 @@ def pause_at_forks(pause: Pause) -> Iterator[None]:
         yield
     finally:
         _pauses.remove(pause)
-
-
-def _give_way() -> None:
-    """Lower the priority of a child; its own children keep that of the child."""
-    global _is_child  # noqa: PLW0603  (of this process alone)
-    if not _is_child:
-        os.nice(_NICENESS)
-    _is_child = True
 
 
 def forbid_forks() -> None:
