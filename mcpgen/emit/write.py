@@ -27,6 +27,7 @@ from mcpgen.ir.file_set import RESCUE_FOLDER, STATE_FOLDER, FileSet
 JOURNAL_FILE = f"{STATE_FOLDER}/journal.json"
 _STAGE = f"{STATE_FOLDER}/stage"
 _THREADS = 8  # a disk flushes several files in the time of one
+_FEW_ITEMS = 16  # take less time than threads
 T = TypeVar("T")
 
 
@@ -105,7 +106,10 @@ def write(target: Path, files: FileSet, deleted: Sequence[str]) -> None:
         stage.mkdir(parents=True)
         contents = {str(number): file.content for number, file in enumerate(files)}
         contents["journal.json"] = msgspec.json.encode(journal)
-        _for_each([*contents], lambda name: _write_through(stage / name, contents[name]))
+        for name, content in contents.items():
+            _write(stage / name, content)
+        # Only now: a file system that keeps a journal flushes what all have in common only once.
+        _for_each([*contents], lambda name: _sync_file(stage / name))
     except OSError:
         shutil.rmtree(stage, ignore_errors=True)
         raise
@@ -149,7 +153,8 @@ def _preserve_later_edit(target: Path, path: str, known: Sequence[str | None]) -
         return
     copy = target / RESCUE_FOLDER / f"{path}.later.{sha256(content)[:12]}.txt"
     copy.parent.mkdir(parents=True, exist_ok=True)
-    _write_through(copy, content)
+    _write(copy, content)
+    _sync_file(copy)
 
 
 def _digest(path: Path) -> str | None:
@@ -201,16 +206,29 @@ def _check_free(target: Path, paths: Sequence[str]) -> None:
             free.add(folder)
 
 
-def _write_through(path: Path, content: bytes) -> None:
+def _write(path: Path, content: bytes) -> None:
     flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | getattr(os, "O_BINARY", 0)
-    handle = os.open(path, flags, 0o666)
+    with _naming(path), os.fdopen(os.open(path, flags, 0o666), "wb") as file:
+        file.write(content)
+
+
+def _sync_file(path: Path) -> None:
+    """Flush the content of a file to the disk."""
+    handle = os.open(path, os.O_RDWR)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        with _naming(path):
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Add the path to an error, which has none if the disk is full."""
+    try:
+        yield
     except OSError as error:
-        error.filename = error.filename or str(path)  # if the disk is full, the error has no path
+        error.filename = error.filename or str(path)
         raise
 
 
@@ -226,7 +244,11 @@ def sync_folder(folder: Path) -> None:
 
 
 def _for_each(items: Sequence[T], work: Callable[[T], None]) -> None:
-    """Call `work` with each item in some threads, so that the waits for the disk overlap."""
+    """Call `work` with each item; with many in threads, so that the waits for the disk overlap."""
+    if len(items) <= _FEW_ITEMS:
+        for item in items:
+            work(item)
+        return
     # Imported here: it imports `logging`, and `check` writes nothing.
     from concurrent.futures import ThreadPoolExecutor
 
