@@ -208,7 +208,7 @@ def _check_free(target: Path, paths: Sequence[str]) -> None:
 
 def _write(path: Path, content: bytes) -> None:
     flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | getattr(os, "O_BINARY", 0)
-    with _naming(path), os.fdopen(os.open(path, flags, 0o666), "wb") as file:
+    with _name_errors(path), os.fdopen(os.open(path, flags, 0o666), "wb") as file:
         file.write(content)
 
 
@@ -216,14 +216,14 @@ def _sync_file(path: Path) -> None:
     """Flush the content of a file to the disk."""
     handle = os.open(path, os.O_RDWR)
     try:
-        with _naming(path):
+        with _name_errors(path):
             os.fsync(handle)
     finally:
         os.close(handle)
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def _name_errors(path: Path) -> Iterator[None]:
     """Add the path to an error, which has none if the disk is full."""
     try:
         yield

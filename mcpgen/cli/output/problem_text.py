@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 
 from rich.cells import cell_len
-from rich.text import Text
 
 from mcpgen.cli.output.visible import visible
 from mcpgen.diagnostics import Diagnostic, Location, Severity
@@ -16,24 +16,26 @@ _LEAST_ROOM = 20
 _MAX_CELLS = 100  # of a terminal, for a line; minified documents have one line
 
 
-def problem_text(problem: Diagnostic, width: int = 0) -> Text:
-    """Format a problem for users: the fault, its location with an excerpt, the reason and the help.
+Part = tuple[str, str]
+"""A piece of text, and its style; "" for none."""
+
+
+def lay_out_problem(problem: Diagnostic, width: int = 0) -> Iterator[Part]:
+    """Yield the text of a problem: the fault, its location with an excerpt, reason and help.
 
     A terminal's `width`, if known, wraps the reason and the help.
     """
     style = _STYLES[problem.severity]
-    text = Text()
-    text.append(f"{problem.severity.value}[{problem.code}]", style)
-    text.append(f": {visible(problem.message)}")
+    yield f"{problem.severity.value}[{problem.code}]", style
+    yield f": {visible(problem.message)}", ""
     if problem.at is not None:
-        _append_place(text, problem.at, style)
+        yield from _lay_out_place(problem.at, style)
     waived = str(problem.waived) if problem.waived else ""
     for label, sentence in (("why: ", problem.why), ("help:", problem.help), ("waived", waived)):
         if sentence:
-            text.append(f"\n  {label} ", "bold")
+            yield f"\n  {label} ", "bold"
             lines = [part for line in sentence.splitlines() for part in _wrap(visible(line), width)]
-            text.append(f"\n{_INDENT}".join(lines))
-    return text
+            yield f"\n{_INDENT}".join(lines), ""
 
 
 def _wrap(line: str, width: int) -> list[str]:
@@ -44,19 +46,19 @@ def _wrap(line: str, width: int) -> list[str]:
     return textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False) or [""]
 
 
-def _append_place(text: Text, at: Location, style: str) -> None:
-    text.append("\n  --> ", "blue")
-    text.append(visible(str(at)))
+def _lay_out_place(at: Location, style: str) -> Iterator[Part]:
+    yield "\n  --> ", "blue"
+    yield visible(str(at)), ""
     if at.pointer:
-        text.append(f"\n      {visible(at.pointer)}", "dim")
+        yield f"\n      {visible(at.pointer)}", "dim"
     if at.line and at.excerpt:
         before, marked, after = _window(at)
         number = f"{at.line:>5}"
-        text.append(f"\n{number} | ", "blue")
-        text.append(f"{before}{marked}{after}")
-        text.append(f"\n{' ' * len(number)} | ", "blue")
-        text.append(" " * cell_len(before))
-        text.append("^" * max(1, cell_len(marked)), style)
+        yield f"\n{number} | ", "blue"
+        yield f"{before}{marked}{after}", ""
+        yield f"\n{' ' * len(number)} | ", "blue"
+        yield " " * cell_len(before), ""
+        yield "^" * max(1, cell_len(marked)), style
 
 
 def _window(at: Location) -> tuple[str, str, str]:

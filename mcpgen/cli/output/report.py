@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
     from mcpgen.cli.output.stages import Stage, Stages
 
+_COLOUR_VARIABLES = {"FORCE_COLOR", "TTY_COMPATIBLE"}
+"""With one of them, rich may write colours although the output is no terminal."""
+
 
 @dataclass(slots=True)
 class Printer:
@@ -245,11 +248,16 @@ class Printer:
         _write(self.stderr, f"{stage.describe()}\n")
 
     def _show(self, problem: Diagnostic) -> None:
-        from mcpgen.cli.output.problem_text import problem_text  # imports rich
+        from mcpgen.cli.output.problem_text import lay_out_problem
+
+        if not (self.stderr.isatty() or _COLOUR_VARIABLES & os.environ.keys()):
+            _write(self.stderr, "".join(text for text, _ in lay_out_problem(problem)) + "\n")
+            return
+        from rich.text import Text
 
         console = _console(self.stderr)
         width = console.width if self.stderr.isatty() else 0
-        console.print(problem_text(problem, width), soft_wrap=True)
+        console.print(Text.assemble(*lay_out_problem(problem, width)), soft_wrap=True)
 
 
 def _write(stream: TextIO, text: str) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import textwrap
 
 import pytest
 
-from mcpgen.cli.output.problem_text import problem_text
+from mcpgen.cli.output.problem_text import lay_out_problem
 from mcpgen.cli.output.report import Printer, format_counts
 from mcpgen.cli.output.visible import visible
 from mcpgen.diagnostics import Diagnostic, Location, Severity
@@ -32,13 +33,32 @@ DANGLING = Diagnostic(
 )
 
 
+def lay_out(problem: Diagnostic) -> str:
+    return "".join(text for text, _ in lay_out_problem(problem))
+
+
 def printer(**options: bool) -> tuple[Printer, io.StringIO, io.StringIO]:
     out, err = io.StringIO(), io.StringIO()
     return Printer(stdout=out, stderr=err, **options), out, err
 
 
+@pytest.mark.parametrize("has_colours", [True, False])
+def test_a_problem_has_colours_only_if_the_environment_forces_them(
+    monkeypatch: pytest.MonkeyPatch, *, has_colours: bool
+) -> None:
+    for name in ("TERM", "NO_COLOR", "COLORTERM", "TTY_COMPATIBLE", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    if has_colours:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    printing, _, err = printer()
+    printing.problems([DANGLING])
+    assert ("\x1b[1;31merror[unresolved-ref]" in err.getvalue()) is has_colours
+    plain = re.sub("\x1b\\[[0-9;]*m", "", err.getvalue())
+    assert plain == lay_out(DANGLING) + "\n"
+
+
 def test_a_problem_is_laid_out_as_in_the_style_guide() -> None:
-    assert problem_text(DANGLING).plain == textwrap.dedent("""\
+    assert lay_out(DANGLING) == textwrap.dedent("""\
         error[unresolved-ref]: unknown reference `#/components/schemas/Pett`
           --> specs/petstore.yaml:48:17
               /paths/~1pets/get/responses/200/content/application~1json/schema/$ref
@@ -51,14 +71,14 @@ def test_a_problem_is_laid_out_as_in_the_style_guide() -> None:
 def test_a_problem_without_a_line_shows_only_the_file() -> None:
     problem = Diagnostic("no-file", Severity.ERROR, "nothing is there", Location("a.yaml"))
 
-    assert problem_text(problem).plain == "error[no-file]: nothing is there\n  --> a.yaml"
+    assert lay_out(problem) == "error[no-file]: nothing is there\n  --> a.yaml"
 
 
 def test_escape_sequences_of_a_document_are_escaped() -> None:
     at = Location("a.yaml", 1, 1, "/\x1b]0;owned\x07", "\x1b[2J\u202ename: x", 1)
     problem = Diagnostic("x", Severity.NOTE, "title is \x1b[31mred\nand long", at, "a\x9bb", "c\rd")
 
-    shown = problem_text(problem).plain
+    shown = lay_out(problem)
 
     assert not set(shown) & {"\x1b", "\x07", "\x9b", "\r", "\u202e"}
     assert r"title is \u001b[31mred\u000aand long" in shown
@@ -70,7 +90,7 @@ def test_the_caret_is_below_its_character(excerpt: str) -> None:
 
     at = Location("a.yaml", 7, excerpt.index("x") + 1, "", excerpt, 1)
 
-    *_, line, carets = problem_text(Diagnostic("x", Severity.ERROR, "m", at)).plain.split("\n")
+    *_, line, carets = lay_out(Diagnostic("x", Severity.ERROR, "m", at)).split("\n")
 
     assert carets.index("^") == cell_len(line[: line.rindex("x")])
 
@@ -79,7 +99,7 @@ def test_a_long_line_is_truncated_around_the_location() -> None:
     excerpt = "a" * 500_000 + "HERE" + "b" * 500_000
     at = Location("a.json", 1, 500_001, "", excerpt, 4)
 
-    *_, line, carets = problem_text(Diagnostic("x", Severity.ERROR, "m", at)).plain.split("\n")
+    *_, line, carets = lay_out(Diagnostic("x", Severity.ERROR, "m", at)).split("\n")
 
     assert len(line) < 130
     assert line.index("HERE") == carets.index("^^^^")
@@ -116,7 +136,7 @@ def test_the_caret_is_below_its_location_in_a_line_of_any_length(
     at = SourceText("a.json", f"{{\n{text}\r\n}}").location(offset + 2, width=len(marked))
     assert (at.line, at.column) == (2, offset + 1)
 
-    *_, line, carets = problem_text(Diagnostic("x", Severity.ERROR, "m", at)).plain.split("\n")
+    *_, line, carets = lay_out(Diagnostic("x", Severity.ERROR, "m", at)).split("\n")
 
     shown = visible(marked)[: carets.count("^")]
     start = line.index(shown)
@@ -129,7 +149,7 @@ def test_the_caret_is_below_its_location_in_a_line_of_any_length(
 def test_several_sentences_of_help_stay_aligned() -> None:
     problem = Diagnostic("x", Severity.ERROR, "m", None, "", "one\ntwo")
 
-    assert problem_text(problem).plain.endswith("  help: one\n        two")
+    assert lay_out(problem).endswith("  help: one\n        two")
 
 
 def test_tabs_become_one_space() -> None:
