@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import tempfile
-import traceback
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -25,6 +23,8 @@ from mcpgen.pipeline.options import Outcome
 
 def write_bug_report(traceback: str) -> str:
     """Write the traceback into a new file and return its path; "" if that fails."""
+    import tempfile  # here and below: for bugs alone
+
     try:
         handle, path = tempfile.mkstemp(prefix="mcpgen-bug-", suffix=".txt")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
@@ -156,6 +156,8 @@ def _report_bug(printer: Printer, bug: Exception) -> int:
 
     The text of the exception is only in the file, because it may contain input of the user.
     """
+    import traceback
+
     report = write_bug_report("".join(traceback.format_exception(bug)))
     printer.fact(report=report)
     where = f"the details are in {report}" if report else "`--debug` shows the details"

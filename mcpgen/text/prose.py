@@ -28,6 +28,7 @@ _PHRASE_END: Final = re.compile(r"[.!?](?<=[^.\s][.!?])(?=\s+[^a-z\s])")
 _CLAUSE_END: Final = re.compile(
     r" (?=\()| [-\u2013\u2014] |; |, (?=(?:but|including|so|such|unless|when|where|which|who)\b)"
 )
+_PLAIN_SENTENCE: Final = re.compile(r"[A-Za-z0-9]+(?:,? [A-Za-z0-9]+)*+\.?")
 _ABBREVIATION: Final = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|Nr|No)\.\Z")
 
 
@@ -150,6 +151,8 @@ def whole_sentence(text: str, limit: int) -> str:
 
     The result has at most `limit` characters; it is "" if not even the first clause fits.
     """
+    if len(text) < limit and _PLAIN_SENTENCE.fullmatch(text):  # as most descriptions are
+        return end_sentence(text)
     paragraphs = map(plain_line, _PARAGRAPH_END.split(text, maxsplit=8))
     phrase = first_phrase(next(filter(None, paragraphs), ""))
     return end_sentence(cut_at_clause(phrase, limit - 1))

@@ -95,6 +95,8 @@ def _write_call(name: str, model: ModelPlan, types: ProvenTypes, defined: Collec
 
 def _write_docstring(text: str) -> str:
     """Write a string in triple quotes, whatever it contains."""
+    if text.isprintable() and "\\" not in text and '"' not in text:
+        return f'"""{text}"""'
     return ast.unparse(ast.Module([ast.Expr(ast.Constant(text))], []))
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mcpgen.emit.models.module import format_module
 from mcpgen.emit.models.property_types import PropertyType, ProvenTypes
@@ -40,6 +43,15 @@ def write(classes: Mapping[str, Mapping[str, Any]], required: tuple[str, ...] = 
 def test_classes_are_ordered_by_name() -> None:
     text = write({"B": {"a": {"$ref": "A"}}, "A": {"b": {"$ref": "B"}}})
     assert "class A(TypedDict):\n    b: NotRequired[B]\n\nclass B(TypedDict):\n" in text
+
+
+@given(description=st.text(st.sampled_from("a '\"\\\n{%\u200b\u00e9"), min_size=1))
+def test_a_description_is_the_docstring_below_its_property(description: str) -> None:
+    model = ModelPlan({"properties": {"a": TEXT}}, {"a": description})
+    tree = ast.parse(format_module({Identifier("A"): model}, Types()))
+    (made,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
+    assert ast.unparse(made.body[1]) == ast.unparse(ast.Expr(ast.Constant(description)))
+    assert ast.literal_eval(ast.unparse(made.body[1])) == description
 
 
 @pytest.mark.parametrize("key", ["a-b", "class", "", "__mangled", "\N{LATIN SMALL LIGATURE FI}"])
