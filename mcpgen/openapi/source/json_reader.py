@@ -270,12 +270,13 @@ def _report_lone_surrogates(source: SourceText, problems: Problems) -> bool:
 class JsonPositions:
     """Text positions of the values in a valid JSON text.
 
-    Each container on the path is scanned once and cached; the C decoder skips its members.
+    A container on the path is scanned once, as far as the searched member; the C decoder skips the
+    members before it.
     """
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._members: dict[int, dict[str, tuple[int, int]]] = {}
+        self._containers: dict[int, _Scanned] = {}
 
     def offset(self, tokens: tuple[str, ...]) -> tuple[int, int]:
         """Return offset and width of the value at `tokens`; for a container, those of its key.
@@ -285,7 +286,7 @@ class JsonPositions:
         text = self._text
         at = mark = _SPACE.match(text).end()  # type: ignore[union-attr]
         for token in tokens:
-            place = self._find_members(at).get(token)
+            place = self._find_member(at, token)
             if place is None:
                 break
             mark, at = place
@@ -294,23 +295,39 @@ class JsonPositions:
         found = _TOKEN.match(text, at)
         return at, len(found[0]) if found else 1
 
-    def _find_members(self, at: int) -> dict[str, tuple[int, int]]:
-        """Return key or index -> offsets of the key (or item) and of the value."""
-        if at not in self._members:
-            kind = self._text[at]
-            self._members[at] = dict(self._scan(at, kind == "{")) if kind in "{[" else {}
-        return self._members[at]
+    def _find_member(self, at: int, token: str) -> tuple[int, int] | None:
+        """Return the offsets of the key (or item) and of the value of a member of a container."""
+        if at not in self._containers:
+            self._containers[at] = _Scanned(_scan(self._text, at))
+        scanned = self._containers[at]
+        if token not in scanned.members:
+            for key, place in scanned.rest:
+                scanned.members[key] = place
+                if key == token:
+                    break
+        return scanned.members.get(token)
 
-    def _scan(self, at: int, is_object: bool) -> Iterator[tuple[str, tuple[int, int]]]:
-        text = self._text
-        end = at + 1
-        for index in itertools.count():
-            mark = value = _BETWEEN.match(text, end).end()  # type: ignore[union-attr]
-            if text[mark] in "}]":
-                return
-            key = str(index)
-            if is_object:
-                key, end = _READ_STRING(text, mark + 1)
-                value = _BETWEEN.match(text, end).end()  # type: ignore[union-attr]
-            _, end = _SKIP_VALUE(text, value)
-            yield key, (mark, value)
+
+class _Scanned(Struct):
+    """The members of a container up to the last one that was searched, and the others."""
+
+    rest: Iterator[tuple[str, tuple[int, int]]]
+    members: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+def _scan(text: str, at: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield key or index of each member, with the offsets of its key (or item) and its value."""
+    if text[at] not in "{[":
+        return
+    is_object = text[at] == "{"
+    end = at + 1
+    for index in itertools.count():
+        mark = value = _BETWEEN.match(text, end).end()  # type: ignore[union-attr]
+        if text[mark] in "}]":
+            return
+        key = str(index)
+        if is_object:
+            key, end = _READ_STRING(text, mark + 1)
+            value = _BETWEEN.match(text, end).end()  # type: ignore[union-attr]
+        _, end = _SKIP_VALUE(text, value)
+        yield key, (mark, value)
