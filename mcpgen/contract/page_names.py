@@ -101,11 +101,7 @@ _FIRST = (
     r"|\bfirst page (?:is|has)\D{{0,20}}\b(?:{0})\b"
     r"|\bdefault(?:s|ed)?\b[^.\d]{{0,20}}\b(?:{0})\b(?!\.?\d)"
 )
-_FIRSTS = {
-    number: re.compile(_FIRST.format(it), re.IGNORECASE)
-    for number, it in ((0, "0|zero"), (1, "1|one"))
-}
-_LISTING = re.compile(r"(?:get)?(?:list|search|find|query|browse|all)", re.IGNORECASE)
+_LISTING = r"(?i)(?:get)?(?:list|search|find|query|browse|all)"
 
 
 @lru_cache(maxsize=4096)
@@ -116,7 +112,8 @@ def fold(name: str) -> str:
 
 def find_described_first(description: str) -> int | None:
     """Return the number of the first page or item in a description; None if unclear."""
-    found = [number for number, words in _FIRSTS.items() if words.search(description)]
+    patterns = ((0, _FIRST.format("0|zero")), (1, _FIRST.format("1|one")))
+    found = [number for number, words in patterns if re.search(words, description, re.IGNORECASE)]
     return found[0] if len(found) == 1 else None
 
 
@@ -125,7 +122,7 @@ def is_list_name(path: str, operation_id: str) -> bool:
     last = re.split(r"[/.]", path.partition("?")[0].removesuffix(".json").rstrip("/"))[-1]
     is_plural = last.lower().endswith("s") and not last.lower().endswith(("ss", "us"))
     is_list = is_plural or last.lower() in {"list", "query", "search"}
-    return (is_list and "{" not in last) or bool(_LISTING.match(operation_id))
+    return (is_list and "{" not in last) or bool(re.match(_LISTING, operation_id))
 
 
 def rank_cursor(parameter: str, names: list[str]) -> int:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Media:
+class Media(Struct, frozen=True):
     """An image, audio or a document: `data` as received, decompressed."""
 
-    data: bytes = field(repr=False)
+    data: bytes
     media_type: str  # without parameters, in lower case: "image/png"
     note: str = ""  # for the model, where it may have expected something else
+
+    def __repr__(self) -> str:
+        return f"Media({len(self.data)} bytes, {self.media_type!r}, {self.note!r})"

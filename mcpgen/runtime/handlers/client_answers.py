@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from binascii import a2b_base64
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from mcpgen.runtime.content import Audio, Image, JsonObject, SamplingContent, Text, ToolUse
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS
 
 
-@dataclass(frozen=True, slots=True)
-class Elicited:
+class Elicited(Struct, frozen=True):
     """The user's action on a form or a URL: "accept" (with `content`), "decline" or "cancel"."""
 
     action: str

@@ -33,7 +33,8 @@ from mcpgen.runtime.errors import (
     ResourceNotFoundError,
     ToolError,
 )
-from mcpgen.runtime.handlers.signatures import Signature, locate_source, read_summary
+from mcpgen.runtime.handlers.signatures import Signature, read_summary
+from mcpgen.runtime.handlers.source_places import locate_source
 from mcpgen.runtime.process.json_numbers import check_numbers
 from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, encode_json
 from mcpgen.runtime.protocol.prepared_list import PreparedList

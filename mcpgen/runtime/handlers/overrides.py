@@ -20,7 +20,7 @@ from typing import (
 from msgspec import Struct
 
 from mcpgen.runtime.errors import ConfigurationError
-from mcpgen.runtime.handlers.signatures import locate_source
+from mcpgen.runtime.handlers.source_places import locate_source
 from mcpgen.runtime.process.json_numbers import check_numbers
 
 if TYPE_CHECKING:

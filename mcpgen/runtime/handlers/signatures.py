@@ -22,6 +22,7 @@ from mcpgen.runtime.handlers.annotations import (
     remove_absent,
     spell,
 )
+from mcpgen.runtime.handlers.source_places import locate_source
 
 _SECTION: Final = re.compile(
     r"^(?:(?:Args|Arguments|Keyword Arg(?:ument)?s|Parameters|Returns?|Yields?|Raises):[ \t]*$"
@@ -211,12 +212,6 @@ class Signature:
         return ConfigurationError(
             f"{self._described}: unsupported type `{spell(annotation)}` of {described}: {error}"
         )
-
-
-def locate_source(function: object) -> str:
-    """Return the file and line where a function begins, decorators included."""
-    code = getattr(inspect.unwrap(function) if callable(function) else function, "__code__", None)
-    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else repr(function)
 
 
 def _list_arguments(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mcpgen.absent import ABSENT, Absent
@@ -265,8 +265,7 @@ def make_error_result(error: Exception, *, tool: str) -> ToolResult:
     return ToolResult((Text(text),), is_error=True, meta=meta)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutcome:
+class ToolOutcome(Struct, frozen=True):
     """Outcome of a tool that another tool called.
 
     `value` is the decoded response of the API, or the result of an override; `status` is None if

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from mcpgen.contract.server_settings import BY_NAME
 from mcpgen.runtime.content import JsonObject
@@ -25,16 +26,18 @@ _PORT: Final = re.compile(r"(.+?):([0-9]{1,5})\Z")
 _PROXY_KIND: Final = BY_NAME["PROXY"]
 
 
-@dataclass(frozen=True, slots=True)
-class Proxy:
+class Proxy(Struct, frozen=True):
     """A proxy, and the setting that names it. Its credentials are in no `repr`."""
 
     is_secure: bool  # TLS between this server and the proxy
     host: str
     port: int
     setting: str
-    authorization: str = field(default="", repr=False)  # the value of `Proxy-Authorization`
-    secrets: tuple[str, ...] = field(default=(), repr=False)  # what must be masked
+    authorization: str = ""  # the value of `Proxy-Authorization`
+    secrets: tuple[str, ...] = ()  # what must be masked
+
+    def __repr__(self) -> str:
+        return f"Proxy({self.is_secure}, {self.host!r}, {self.port}, {self.setting!r})"
 
     @classmethod
     def parse(cls, text: str, setting: str) -> Proxy:
