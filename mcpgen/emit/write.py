@@ -106,8 +106,7 @@ def write(target: Path, files: FileSet, deleted: Sequence[str]) -> None:
         stage.mkdir(parents=True)
         contents = {str(number): file.content for number, file in enumerate(files)}
         contents["journal.json"] = msgspec.json.encode(journal)
-        for name, content in contents.items():
-            _write(stage / name, content)
+        _for_each([*contents], lambda name: _write(stage / name, contents[name]))
         # Only now: a file system that keeps a journal flushes what all have in common only once.
         _for_each([*contents], lambda name: _sync_file(stage / name))
     except OSError:
