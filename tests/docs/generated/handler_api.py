@@ -159,7 +159,13 @@ def _signature(name: str, value: Any) -> str:
         signature = inspect.signature(value)
     except ValueError:
         return name
-    parameters = [it for key, it in signature.parameters.items() if key != "self"]
+    # The signature of a struct has types in place of the names that its source has.
+    written = inspect.get_annotations(value) if inspect.isclass(value) else {}
+    parameters = [
+        it.replace(annotation=written.get(key, it.annotation))
+        for key, it in signature.parameters.items()
+        if key != "self"
+    ]
     shown = _unquoted(signature.replace(parameters=parameters))
     prefix = "await " if inspect.iscoroutinefunction(value) else ""
     returned = "" if inspect.isclass(value) else shown.rpartition(" -> ")[2]
