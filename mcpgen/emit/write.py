@@ -27,7 +27,7 @@ from mcpgen.ir.file_set import RESCUE_FOLDER, STATE_FOLDER, FileSet
 JOURNAL_FILE = f"{STATE_FOLDER}/journal.json"
 _STAGE = f"{STATE_FOLDER}/stage"
 _THREADS = 8  # a disk flushes several files in the time of one
-_FEW_ITEMS = 16  # take less time than threads
+_FEW_ITEMS = 16  # which take less time than starting threads
 T = TypeVar("T")
 
 
