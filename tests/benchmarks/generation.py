@@ -11,13 +11,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -150,11 +151,24 @@ def github(folder: Path) -> list[dict[str, object]]:
         print(f"measuring {label} ...", file=sys.stderr)
         if arguments[0] == "generate":
             cost(arguments, folder / "cache")  # stores what it reported
-        found = cost(arguments, folder / "cache")
+        found = _repeat(arguments, folder)
         is_reached = found.seconds <= most_seconds and found.megabytes <= MOST_MEGABYTES
         goal = f"{most_seconds:g} s, {MOST_MEGABYTES} MB"
         rows.append(_row(label, found, goal, is_reached=is_reached))
     return rows
+
+
+def _repeat(arguments: Sequence[str], folder: Path) -> Cost:
+    """Return the median of three runs, and the most memory; each `new` has an empty cache."""
+    taken: list[Cost] = []
+    for number in range(ROUNDS):
+        if arguments[0] == "new":
+            shutil.rmtree(arguments[2], ignore_errors=True)
+            shutil.rmtree(folder / "cache", ignore_errors=True)
+        print(f"round {number + 1} ...", file=sys.stderr)
+        taken.append(cost(arguments, folder / "cache"))
+    median = sorted(taken, key=lambda it: it.seconds)[ROUNDS // 2]
+    return replace(median, megabytes=max(it.megabytes for it in taken))
 
 
 def _compile_modules(folder: Path) -> None:
