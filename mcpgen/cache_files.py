@@ -15,7 +15,7 @@ def touch(entry: Path) -> None:
 
 
 def store(entry: Path, content: bytes) -> None:
-    """Write a file of the cache, wholly or not at all; do nothing if it cannot be written."""
+    """Replace a file of the cache at once; if that fails, keep the old file and report nothing."""
     with contextlib.suppress(OSError):
         entry.parent.mkdir(parents=True, exist_ok=True)
         fresh = entry.with_name(f"{entry.name}.{os.getpid()}")

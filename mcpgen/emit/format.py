@@ -35,9 +35,9 @@ def format_files(files: FileSet, *, sort_imports: bool = False) -> FileSet:
             path = root / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.content)
-        if python and sort_imports:
-            _ruff(["check", "--fix-only", "--select", "I", *_first_party(root)], root)
         if python:
+            if sort_imports:
+                _ruff(["check", "--fix-only", "--select", "I", *_first_party(root)], root)
             _ruff(["format"], root)
         formatted = {file.path: (root / file.path).read_bytes() for file in python}
     return tuple(

@@ -106,9 +106,7 @@ def write(target: Path, files: FileSet, deleted: Sequence[str]) -> None:
         stage.mkdir(parents=True)
         contents = {str(number): file.content for number, file in enumerate(files)}
         contents["journal.json"] = msgspec.json.encode(journal)
-        _for_each([*contents], lambda name: _write(stage / name, contents[name]))
-        # Only now: a file system that keeps a journal flushes what all have in common only once.
-        _for_each([*contents], lambda name: _sync_file(stage / name))
+        _for_each([*contents], lambda name: _write_through(stage / name, contents[name]))
     except OSError:
         shutil.rmtree(stage, ignore_errors=True)
         raise
@@ -152,8 +150,7 @@ def _preserve_later_edit(target: Path, path: str, known: Sequence[str | None]) -
         return
     copy = target / RESCUE_FOLDER / f"{path}.later.{sha256(content)[:12]}.txt"
     copy.parent.mkdir(parents=True, exist_ok=True)
-    _write(copy, content)
-    _sync_file(copy)
+    _write_through(copy, content)
 
 
 def _digest(path: Path) -> str | None:
@@ -205,29 +202,16 @@ def _check_free(target: Path, paths: Sequence[str]) -> None:
             free.add(folder)
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write_through(path: Path, content: bytes) -> None:
     flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | getattr(os, "O_BINARY", 0)
-    with _name_errors(path), os.fdopen(os.open(path, flags, 0o666), "wb") as file:
-        file.write(content)
-
-
-def _sync_file(path: Path) -> None:
-    """Flush the content of a file to the disk."""
-    handle = os.open(path, os.O_RDWR)
+    handle = os.open(path, flags, 0o666)
     try:
-        with _name_errors(path):
-            os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-@contextmanager
-def _name_errors(path: Path) -> Iterator[None]:
-    """Add the path to an error, which has none if the disk is full."""
-    try:
-        yield
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
     except OSError as error:
-        error.filename = error.filename or str(path)
+        error.filename = error.filename or str(path)  # if the disk is full, the error has no path
         raise
 
 

@@ -105,7 +105,7 @@ class RequestBody(Struct, frozen=True):
 
 
 class ResponseLink(Struct, frozen=True):
-    """A link of a response (Link Object): another operation takes parameters from the response."""
+    """A Link Object: values of this response are parameters of another operation."""
 
     operation_id: str  # "" if it has a reference
     operation_ref: str  # "" if it has an id

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from mcpgen.ir.manifest import Manifest
-from mcpgen.manifest.typed_file import json_schema
-from mcpgen.render.json_text import pretty
+from mcpgen.manifest.typed_file import STORED_SCHEMA
 
 
-def render_manifest_schema() -> bytes:
-    """Render the schema for editors; the same text for every project."""
-    return pretty(json_schema(Manifest))
+def read_manifest_schema() -> bytes:
+    """Read the schema for editors; the same text for every project."""
+    return STORED_SCHEMA.read_bytes()

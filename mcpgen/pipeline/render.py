@@ -25,7 +25,7 @@ from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE
 from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline.inputs import DerivedFiles, FirstManifest, Inputs, PlannedProject, Project
-from mcpgen.pipeline.manifest_schema import render_manifest_schema
+from mcpgen.pipeline.manifest_schema import read_manifest_schema
 from mcpgen.pipeline.options import Progress, StageNote
 from mcpgen.pipeline.skeleton_run import SkeletonRun, skeleton_cache
 from mcpgen.pipeline.user_cache import user_cache
@@ -108,7 +108,7 @@ def _collect_inputs(planned: PlannedProject, inputs: Inputs) -> FileSet:
     """Return the files that are copied into a project."""
     contents = planned.files.documents_by_path
     if inputs.manifest.schema_file == MANIFEST_SCHEMA_FILE:
-        contents[MANIFEST_SCHEMA_FILE] = render_manifest_schema()
+        contents[MANIFEST_SCHEMA_FILE] = read_manifest_schema()
     files = tuple(PlannedFile(path, text, Owner.GENERATED) for path, text in contents.items())
     prove_contents(files, planned.plan.package)
     vendors_runtime = inputs.answers.get("vendor_runtime") == "yes"

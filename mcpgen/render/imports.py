@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping, Set
-from functools import cmp_to_key
 
 from msgspec import Struct
 
@@ -27,22 +26,23 @@ class ImportView(Struct, frozen=True):
 
 
 ImportSections = tuple[tuple[ImportView, ...], ...]
-"""Groups of imports, with an empty line between them."""
+"""The imports of a module in sections, which an empty line separates."""
 
 
 def spell_sections(modules: Mapping[str, Set[str]], package: str) -> ImportSections:
     """Return the imports of names from modules; `package` is the one that they are written into."""
-    sections: dict[int, list[ImportView]] = {0: [], 1: [], 2: []}
-    for module in _sort_naturally(module for module, names in modules.items() if names):
+    sections: tuple[list[ImportView], ...] = ([], [], [])
+    for module in sorted((it for it in modules if modules[it]), key=_make_sort_key):
         view = ImportView(
             module=Source(".".join(identifier(part) for part in module.split("."))),
             names=Source(", ".join(identifier(name) for name in sort_names(modules[module]))),
         )
         sections[_find_section(module, package)].append(view)
-    return tuple(tuple(views) for views in sections.values() if views)
+    return tuple(tuple(views) for views in sections if views)
 
 
 def _find_section(module: str, package: str) -> int:
+    """Return 0 for the standard library, 1 for other packages, 2 for `package`."""
     root = module.partition(".")[0]
     if root == package:
         return 2
@@ -51,35 +51,26 @@ def _find_section(module: str, package: str) -> int:
 
 def sort_names(names: Iterable[str]) -> list[str]:
     """Sort the names that are imported from one module."""
-    return sorted(_sort_naturally(names), key=_rank_kind)
+    return sorted(names, key=lambda name: (_rank_kind(name), *_make_sort_key(name)))
 
 
 def _rank_kind(name: str) -> int:
-    """Return 0 for a constant, 1 for a class, 2 for another name, by their spelling."""
+    """Rank a name by the case of its letters: constants first, then classes, then others."""
     if len(name) > 1 and name.isupper():
         return 0
     return 1 if name[0].isupper() else 2
 
 
-def _sort_naturally(names: Iterable[str]) -> list[str]:
-    in_order = sorted(names, key=cmp_to_key(_compare))
-    return sorted(in_order, key=cmp_to_key(_compare_without_case))
+def _make_sort_key(name: str) -> tuple[object, object]:
+    """Return the key that sorts `x9` before `x10`, and compares without case first."""
+    return _split(name.lower()), _split(name)
 
 
-def _compare_without_case(one: str, other: str) -> int:
-    return _compare(one.lower(), other.lower())
-
-
-def _compare(one: str, other: str) -> int:
-    """Compare two names; numbers in them by their value, unless one of them begins with 0."""
-    if one == other:
-        return 0
-    left, right = _TOKEN.findall(one), _TOKEN.findall(other)
-    for mine, yours in zip(left, right, strict=False):
-        if mine == yours:
-            continue
-        are_numbers = mine.isdigit() and yours.isdigit()
-        if are_numbers and "0" not in (mine[0], yours[0]) and len(mine) != len(yours):
-            return len(mine) - len(yours)
-        return -1 if mine < yours else 1
-    return len(left) - len(right)
+def _split(name: str) -> list[tuple[str, int, str]]:
+    """Split a name into parts, of which numbers sort by their value, or by digits if 0 is first."""
+    return [
+        (token[0], 0, token)
+        if not token.isdigit() or token.startswith("0")
+        else ("1", len(token), token)
+        for token in _TOKEN.findall(name)
+    ]

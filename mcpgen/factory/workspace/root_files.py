@@ -24,7 +24,7 @@ from mcpgen.factory.workspace.members import ONE_WORKSPACE, Server, Workspace
 from mcpgen.factory.workspace.stamps import LEFT_BY_TOOLS
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
 from mcpgen.ir.workspace import WORKSPACE_FILE, VersionPin
-from mcpgen.pipeline.manifest_schema import render_manifest_schema
+from mcpgen.pipeline.manifest_schema import read_manifest_schema
 from mcpgen.pipeline.options import Outcome
 from mcpgen.pipeline.project.disk import report_system_fault, write_atomically
 from mcpgen.pipeline.project.workspace import format_table, read_server_facts
@@ -172,7 +172,7 @@ def _find_changes(workspace: Workspace, problems: Problems) -> Iterator[_Change]
     schema = workspace.settings.file.schema
     if schema is not None:
         path = workspace.root / schema.file
-        new = render_manifest_schema()
+        new = read_manifest_schema()
         if not path.is_file() or path.read_bytes().replace(b"\r\n", b"\n") != new:
             yield _Change(schema.file, schema.file, new)
 

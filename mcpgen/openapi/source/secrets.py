@@ -33,7 +33,7 @@ def find_secrets(root: JsonValue) -> tuple[Secret, ...]:
     seen: set[int] = set()
 
     def visit(node: JsonValue, path: Path, name: str) -> None:
-        """Search an object or array; `name` is that of the nearest parameter or property."""
+        """Search an object or array, which belongs to the parameter or property `name`."""
         seen.add(id(node))
         if isinstance(node, list):
             for index, value in enumerate(node):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -76,8 +75,7 @@ def _report_unmerged(unmerged: Unmerged, problems: Problems) -> None:
     )
 
 
-_MARKER = re.compile(r"(<{7}|>{7}) ")
-_MARKS = (b"<<<<<<< ", b">>>>>>> ")
+_MARKERS = ("<<<<<<< ", ">>>>>>> ")  # of a conflict, at the beginning of a line
 _MERGING = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD")
 
 
@@ -101,14 +99,14 @@ def find_unresolved(target: Path, paths: Iterable[str], problems: Problems) -> l
 
 def _report_markers(target: Path, path: str, problems: Problems) -> bool:
     content = read_file(target, path) or b""
-    if not path.endswith(".md") and not any(mark in content for mark in _MARKS):
+    if not path.endswith(".md") and not any(it.encode() in content for it in _MARKERS):
         return False
     lines = content.decode("utf-8", "replace").splitlines()
     if path.endswith(".md"):
         _report_stray_markers(path, lines, problems)
     # Inside a marked block all text is mcpgen's, and the next run rewrites it.
     outside = fold(lines)[0] if path.endswith(".md") else lines
-    marker = next((line for line in outside if _MARKER.match(line)), None)
+    marker = next((line for line in outside if line.startswith(_MARKERS)), None)
     if marker is None:
         return False
     problems.error(

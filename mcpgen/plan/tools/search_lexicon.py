@@ -25,7 +25,7 @@ def find_related(terms: Collection[str], topics: Collection[str]) -> dict[str, d
         topics: those of titles, paths and tags.
     """
     best: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for phrase, term, weight in _iterate_related(terms):
+    for phrase, term, weight in _iterate_phrases(terms):
         best[phrase][term] = int(weight * _OWN_WORD) if phrase in topics else weight
     for phrase, term in _find_compounds(terms):
         best[phrase][term] = max(_COMPOUND, best[phrase].get(term, 0))
@@ -40,7 +40,7 @@ def _group(found: dict[str, int]) -> dict[int, str]:
     return {weight: " ".join(grouped[weight]) for weight in sorted(grouped, reverse=True)}
 
 
-def _iterate_related(terms: Collection[str]) -> Iterator[tuple[str, str, int]]:
+def _iterate_phrases(terms: Collection[str]) -> Iterator[tuple[str, str, int]]:
     """Yield the phrases of `related.tsv` that point to one of these terms, with the weight."""
     text = (resources.files("mcpgen.search") / "related.tsv").read_text(encoding="utf-8")
     for line in text.splitlines()[1:]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from mcpgen.manifest.typed_file import STORED_SCHEMA
-from mcpgen.pipeline.manifest_schema import render_manifest_schema
+from mcpgen.ir.manifest import Manifest
+from mcpgen.manifest.typed_file import STORED_SCHEMA, json_schema
+from mcpgen.render.json_text import pretty
 from tests.docs.generated.blocks import BLOCKS
 from tests.docs.generated.pages import doc_pages, with_blocks
 
 if __name__ == "__main__":
-    STORED_SCHEMA.write_bytes(render_manifest_schema())
+    STORED_SCHEMA.write_bytes(pretty(json_schema(Manifest)))
     for path in doc_pages():
         if path.exists():
             text = path.read_text("utf-8")
